@@ -1,0 +1,93 @@
+# A room is a folder with one static library. Every .cpp in it is found: adding a file edits no list.
+# lib/device keeps its two devices in sub-folders, which belong to the same room.
+
+# LLVM's and Clang's headers are parsed once, in the source room; rooms above it reuse that.
+set(KLINEAGE_PCH_ROOMS model facts step steps device gate walk materialize retrieve)
+
+function(klineage_room name)
+  cmake_parse_arguments(ROOM "" "DIR" "USES;LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${ROOM_DIR}/*.cpp)
+  list(TRANSFORM ROOM_USES PREPEND kl_)
+  if(sources)
+    add_library(kl_${name} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(kl_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(kl_${name} ${scope} ${CMAKE_SOURCE_DIR}/lib ${CMAKE_SOURCE_DIR})
+  target_include_directories(kl_${name} SYSTEM ${scope} ${LLVM_INCLUDE_DIR})
+  target_link_libraries(kl_${name} ${scope} ${ROOM_USES} ${ROOM_LIBS})
+  if(sources)
+    if(name STREQUAL source)
+      target_precompile_headers(kl_source PRIVATE ${CMAKE_SOURCE_DIR}/lib/source/clang_headers.h)
+      target_compile_definitions(kl_source PRIVATE
+        KLINEAGE_RESOURCE_DIR="${KLINEAGE_RESOURCE_DIR}" KLINEAGE_CUDA_PATH="${KLINEAGE_CUDA_PATH}"
+        KLINEAGE_LLVM_MAJOR=${KLINEAGE_LLVM_MAJOR} KLINEAGE_CUDA_MAJOR=${KLINEAGE_CUDA_MAJOR})
+    elseif(name IN_LIST KLINEAGE_PCH_ROOMS)
+      target_precompile_headers(kl_${name} REUSE_FROM kl_source)
+    endif()
+  endif()
+endfunction()
+
+# Writes a table with one symbol a file of lib/steps, so that a file without its declaration is a link error.
+function(klineage_step_table)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/lib/steps/*.cpp)
+  list(SORT files)
+  set(decls "")
+  set(rows "")
+  foreach(file ${files})
+    get_filename_component(stem ${file} NAME_WE)
+    string(APPEND decls "extern const Step ${stem};\n")
+    string(APPEND rows "    {\"${stem}\", &${stem}},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/step_table.cpp @ONLY CONTENT
+"// Written by CMake from the files of lib/steps.
+#include \"step/registry.h\"
+namespace klineage {
+${decls}namespace {
+const RegisteredStep table[] = {
+${rows}    {\"\", nullptr},
+};
+} // namespace
+std::span<const RegisteredStep> registeredSteps() { return {table, std::size(table) - 1}; }
+} // namespace klineage
+")
+  add_library(kl_step_table STATIC ${CMAKE_BINARY_DIR}/generated/step_table.cpp)
+  target_link_libraries(kl_step_table PUBLIC kl_steps)
+endfunction()
+
+# tools/<name>.cpp becomes build/bin/klineage-<name>; tools/klineage.cpp is the front door.
+function(klineage_tools)
+  file(GLOB mains CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/*.cpp)
+  foreach(main ${mains})
+    get_filename_component(stem ${main} NAME_WE)
+    if(stem STREQUAL klineage)
+      set(target klineage)
+    else()
+      set(target klineage-${stem})
+    endif()
+    add_executable(${target} ${main})
+    target_link_libraries(${target} PRIVATE kl_walk kl_materialize kl_retrieve kl_report kl_step_table)
+    set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)
+  endforeach()
+endfunction()
+
+# tests/<room>/*_test.cpp make one program a room, test_<room>. Labels are the rooms' names.
+function(klineage_tests)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  file(GLOB folders LIST_DIRECTORIES true CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*)
+  foreach(folder ${folders})
+    get_filename_component(name ${folder} NAME)
+    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*_test.cpp)
+    if(NOT sources)
+      continue()
+    endif()
+    add_executable(test_${name} ${sources})
+    target_link_libraries(test_${name} PRIVATE kl_walk kl_materialize kl_retrieve kl_report kl_step_table GTest::gtest_main)
+    target_compile_definitions(test_${name} PRIVATE KLINEAGE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" KLINEAGE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    set_target_properties(test_${name} PROPERTIES ENABLE_EXPORTS ON)
+    gtest_discover_tests(test_${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}. PROPERTIES LABELS ${name} TIMEOUT 900)
+  endforeach()
+endfunction()

@@ -1,0 +1,69 @@
+// Device: what the gate runs candidates on. Two exist: emulated (embedded, modelled times) and cuda (measured times).
+#pragma once
+#include "source/source_set.h"
+#include "workload/workload.h"
+#include <memory>
+#include <string_view>
+
+namespace klineage {
+
+/// The closed list of reasons (docs/gate.md). `None` goes with accepted.
+enum class Reason {
+  None,
+  // compile
+  CompileError, ResourcesExceeded, Timeout,
+  // correct
+  WrongValue, OutOfBounds, Race, UninitializedRead, Misaligned, BarrierDivergence, InputModified, UnwrittenOutput,
+  LaunchError, Hang, Crash, Nondeterministic, NoDeviceKernel, Delegated, Tampered, ForbiddenSideEffect,
+  // profile
+  Slower, WithinNoise, NoSamples, Throttled, CountersUnavailable,
+  // what the device cannot run; always undecided, never accepted
+  Unsupported
+};
+const char *name(Reason reason);           ///< snake_case, as printed and stored.
+std::optional<Reason> reasonNamed(std::string_view name);
+
+/// Counters by documented name (docs/counters.md): global_load_requests, global_load_sectors, shared_load_wavefronts,
+/// shared_bank_conflicts, instructions_fp32, divergent_branches, barriers, atomics, ...
+using Counters = std::map<std::string, double>;
+
+/// One call of the launcher on one instance.
+struct RunOutcome {
+  Reason reason = Reason::None;
+  std::string detail;                    ///< With file:line where the device knows it.
+  std::vector<std::string> outputs;      ///< One a launcher argument; empty for scalars. Inputs come back too, to be compared.
+  Counters counters;
+  std::vector<double> seconds;           ///< Samples: measured, or one modelled value.
+  uint64_t outputDigest = 0;             ///< For comparing repeated runs bitwise.
+};
+
+struct RunRequest {
+  const Workload *workload = nullptr;
+  const Instance *instance = nullptr;
+  uint64_t seed = 1;
+  bool profile = false;                  ///< Count and time; otherwise check (at least two opposite thread orders).
+  unsigned maxBlocks = 0;                ///< Profile only: emulate a stated sample of this many blocks; 0 is all.
+};
+
+/// What the compile stage keeps.
+struct Build {
+  std::string key;                       ///< Hash of sources, options, compiler.
+  Reason reason = Reason::None;
+  std::string detail;                    ///< Diagnostics.
+  std::map<std::string, double> resources; ///< registers, spill_bytes, shared_bytes (static), from ptxas, when it was run.
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+  virtual std::string id() const = 0;              ///< "emulated" or "cuda:0 NVIDIA H200 driver 580.159".
+  virtual bool measured() const = 0;               ///< False: times are modelled.
+  virtual Build build(const SourceSet &sources, const Workload &workload) = 0;
+  /// Runs all requests on a built version in one isolated worker process. A worker that dies gives Crash or Hang for the request it died in,
+  /// and the rest are run by a fresh worker.
+  virtual std::vector<RunOutcome> run(const SourceSet &sources, const std::vector<RunRequest> &requests) = 0;
+};
+
+std::unique_ptr<Device> makeEmulatedDevice(unsigned sm = 90);
+
+} // namespace klineage

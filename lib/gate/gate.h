@@ -1,0 +1,61 @@
+// The gate: compile, correctness, profile; one verdict. Candidates of every origin pass the same one.
+#pragma once
+#include "device/device.h"
+
+namespace klineage {
+
+enum class Outcome { Accepted, Refused, Undecided };
+const char *name(Outcome outcome);
+
+/// Simplify: the profile needs only valid samples, and the effect is recorded. Materialize: slower and within noise are refusals.
+enum class Policy { Simplify, Materialize };
+
+struct ProfilePoint {
+  std::string instance;
+  double baselineSeconds = 0, candidateSeconds = 0;
+  Counters baselineCounters, candidateCounters;
+  bool measured = false;              ///< Otherwise modelled.
+  double speedup() const { return candidateSeconds > 0 ? baselineSeconds / candidateSeconds : 0; }
+};
+
+struct Verdict {
+  Outcome outcome = Outcome::Undecided;
+  Reason reason = Reason::None;
+  std::string detail;                 ///< Which instance, which element, which line.
+  std::string instance;               ///< Where it failed, or empty.
+  std::vector<ProfilePoint> profile;
+  double worstError = 0;              ///< Largest per-element error over the tolerance's scale.
+  bool nondeterministic = false;
+  bool fromCache = false;
+  std::string runKey;                 ///< Names the kept record: sources, workload, device, gate revision.
+  double seconds = 0;                 ///< Wall clock of this call.
+  bool accepted() const { return outcome == Outcome::Accepted; }
+};
+
+struct GateOptions {
+  Policy policy = Policy::Simplify;
+  unsigned seeds = 2;                 ///< Fresh inputs a check instance.
+  bool profile = true;
+  bool useCache = true;
+};
+
+class Gate {
+public:
+  /// `record` is the folder in which every run is kept and which answers repeated questions.
+  Gate(Device &device, std::filesystem::path record);
+  ~Gate();
+
+  /// The candidate against the workload's reference, and its time against the baseline's (when one is given).
+  Verdict judge(const Workload &workload, const SourceSet &candidate, const SourceSet *baseline, const GateOptions &options = {});
+
+  static constexpr int revision = 1;  ///< Raised when a verdict could change.
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/// The sources of a kernel folder as loaded from disk.
+Result<SourceSet> loadSources(const Workload &workload);
+
+} // namespace klineage

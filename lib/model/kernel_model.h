@@ -1,0 +1,106 @@
+// KernelModel: what a kernel does, lifted from its AST: loops, accesses as index maps, barriers, the launch.
+#pragma once
+#include "model/index_expr.h"
+#include "source/unit.h"
+
+namespace klineage {
+
+enum class Space { Global, Shared, Local, Constant, Unknown };
+
+/// A for loop in canonical form: one integer variable, an affine start, a bound it never writes, a step.
+struct Loop {
+  const clang::ForStmt *stmt = nullptr;
+  const clang::VarDecl *variable = nullptr;
+  IndexExpr begin;
+  IndexExpr end;             ///< Exclusive: `i <= n` is lifted as n + 1. For step < 0 the loop is not canonical.
+  IndexExpr step;            ///< Positive constant or an expression over launch and parameters (grid stride: blockDim * gridDim).
+  const Loop *parent = nullptr;
+  std::optional<unsigned> unrollPragma; ///< 0: `#pragma unroll` with no count; n: with count n; absent: no pragma.
+  clang::SourceRange pragmaRange;       ///< The whole pragma line, when there is one.
+  std::optional<int64_t> tripCount() const;
+};
+
+/// An `if` (or an early return, or a conditional operator) that decides whether a statement runs.
+struct Guard {
+  const clang::Expr *condition = nullptr;
+  bool negated = false;      ///< The statement runs when the condition is false (else branch; after `if (c) return;`).
+};
+
+/// One read or write of memory through a buffer.
+struct Access {
+  enum Kind { Read, Write, ReadWrite, Atomic };
+  Kind kind = Read;
+  const clang::Expr *expr = nullptr;            ///< The whole lvalue: `a[i]`, `*p`, `reinterpret_cast<float4 *>(row)[i]`, `s[i][j]`.
+  const clang::ValueDecl *buffer = nullptr;     ///< The parameter or variable that the pointer was derived from.
+  Space space = Space::Unknown;
+  clang::QualType element;                      ///< The buffer's own scalar element type (float for a float4 view of a float row).
+  clang::QualType accessed;                     ///< The type moved by this access (float4 in the example).
+  unsigned width = 1;                           ///< Elements moved: sizeof(accessed) / sizeof(element).
+  IndexExpr index;                              ///< First element, counted in `element`, flattened, from the start of the buffer.
+  std::vector<IndexExpr> subscripts;            ///< For a declared array: one expression a dimension, outermost first.
+  std::vector<const Loop *> loops;              ///< Enclosing, outermost first.
+  std::vector<Guard> guards;                    ///< Outermost first.
+  const clang::Stmt *statement = nullptr;       ///< The full statement that holds it.
+  unsigned order = 0;                           ///< Position in source order.
+  bool isVolatile = false;
+  bool exact = true;                            ///< False: the index holds an opaque term or the buffer is not the only base.
+};
+
+struct Barrier {
+  enum Kind { Block, Warp, GroupSync, AsyncWait };
+  Kind kind = Block;
+  const clang::CallExpr *call = nullptr;
+  std::vector<const Loop *> loops;
+  std::vector<Guard> guards;
+  unsigned order = 0;
+};
+
+/// A shared or local array, or a shared pointer into dynamic shared memory.
+struct Buffer {
+  const clang::ValueDecl *decl = nullptr;
+  Space space = Space::Unknown;
+  clang::QualType element;
+  std::vector<int64_t> extents; ///< Empty for pointers and dynamic shared memory.
+  unsigned vectorWidth = 1;     ///< Scalars per declared element: 4 for float4 a[8].
+};
+
+/// The launch of a kernel in the host launcher.
+struct Launch {
+  const clang::CUDAKernelCallExpr *call = nullptr; ///< In the host AST.
+  const clang::FunctionDecl *launcher = nullptr;   ///< In the host AST.
+  const clang::Expr *grid = nullptr, *block = nullptr, *sharedBytes = nullptr, *stream = nullptr;
+  std::vector<const clang::Expr *> arguments;      ///< In the kernel's parameter order.
+  std::vector<IndexExpr> blockShape, gridShape;    ///< Three each, over the launcher's parameters, when they can be lifted.
+  std::optional<int64_t> blockSize(unsigned axis) const; ///< When it is a constant.
+};
+
+/// One __global__ function (or one instantiation in use).
+struct KernelModel {
+  const Unit *unit = nullptr;
+  const clang::FunctionDecl *function = nullptr;
+  std::vector<std::unique_ptr<Loop>> loops;     ///< Source order.
+  std::vector<Access> accesses;                 ///< Source order.
+  std::vector<Barrier> barriers;
+  std::vector<Buffer> buffers;
+  std::vector<Launch> launches;
+
+  /// The value of an integer expression at its place, with single-assignment locals resolved.
+  IndexExpr lift(const clang::Expr *expr) const;
+  const Loop *loopOf(const clang::Stmt *stmt) const; ///< Innermost canonical loop around it, or null.
+  const Loop *loopFor(const clang::ForStmt *stmt) const;
+  const Buffer *bufferOf(const clang::ValueDecl *decl) const;
+  std::vector<const Access *> accessesOf(const clang::ValueDecl *buffer) const;
+  std::vector<Guard> guardsOf(const clang::Stmt *stmt) const; ///< What decides whether it runs, outermost first.
+  const clang::Stmt *parent(const clang::Stmt *stmt) const;
+  bool isUniform(const clang::Expr *expr) const; ///< The same value in every thread of a block, as far as can be shown.
+
+private:
+  friend class Lifter;
+  struct State;
+  std::shared_ptr<const State> state;
+};
+
+/// Lifts every kernel of the unit. Never fails: what cannot be modelled is opaque (Access::exact, Atom::Opaque).
+std::vector<KernelModel> liftKernels(const Unit &unit);
+
+} // namespace klineage

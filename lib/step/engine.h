@@ -1,0 +1,74 @@
+// The engine: asks steps for sites, checks conditions, applies edits. It alone decides what is changed.
+#pragma once
+#include "step/registry.h"
+
+namespace klineage {
+
+/// A version with everything that was derived from it, kept alive together.
+class LoadedVersion {
+public:
+  static Result<std::unique_ptr<LoadedVersion>> load(const SourceSet &sources, const Environment &environment,
+                                                     const FrontEndOptions &options = {});
+  const SourceSet &sources() const { return unit->sources(); }
+  const std::string &hash() const { return key; }
+  Version view() const { return {*unit, kernels, environment}; }
+
+private:
+  std::unique_ptr<Unit> unit;
+  std::vector<KernelModel> kernels;
+  Environment environment;
+  std::string key;
+};
+
+/// An optimization present at a locus.
+struct Feature {
+  std::string step;
+  Locus locus;
+  Parameters parameters;
+};
+
+struct ConditionAnswer {
+  ConditionDecl decl;
+  Answer answer;
+};
+
+/// One site found by one step, its conditions evaluated on this code.
+struct Candidate {
+  std::string step;
+  Site site;
+  std::vector<ConditionAnswer> conditions;
+  bool sound() const;                   ///< Every soundness condition holds.
+  std::string firstUnsound() const;     ///< Name of the first soundness condition that does not hold, or empty.
+};
+
+struct Survey {
+  std::vector<Candidate> candidates;
+  std::vector<std::pair<std::string, Decline>> declines; ///< With the step's id.
+};
+
+/// Sites of one direction over all steps (or one). Sites whose soundness condition is violated or unknown are kept and marked.
+Survey survey(const LoadedVersion &version, Direction direction, std::string_view onlyStep = {});
+
+/// Detecting is asking for sites of simplify.
+std::vector<Feature> features(const LoadedVersion &version);
+
+/// Applies one direction at one site: edits, overlap check, format, parse. The conditions must hold unless `waive`.
+/// Where a step has several sites on one locus the candidate says which.
+struct Applied {
+  SourceSet sources;   ///< Formatted.
+  Edits edits;
+  std::unique_ptr<LoadedVersion> version;
+};
+Result<Applied> apply(const LoadedVersion &version, Direction direction, const Candidate &candidate,
+                      const Parameters &parameters, bool waive = false);
+
+/// Documented complexity measure: statements + loops + buffers + barriers + intrinsic calls (docs/decisions/complexity.md).
+int complexity(const LoadedVersion &version);
+
+/// How features changed from one version to the next, loci followed through the edits.
+struct FeatureChange {
+  std::vector<Feature> gone, uncovered, kept;
+};
+FeatureChange compareFeatures(const std::vector<Feature> &before, const std::vector<Feature> &after, const Edits &edits);
+
+} // namespace klineage

@@ -1,0 +1,106 @@
+#include "support/subprocess.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace klineage {
+namespace {
+
+struct Pipe {
+  int ends[2] = {-1, -1};
+  Pipe() { if (::pipe2(ends, O_CLOEXEC) != 0) ends[0] = ends[1] = -1; }
+  ~Pipe() { close(0); close(1); }
+  void close(int end) { if (ends[end] >= 0) ::close(ends[end]); ends[end] = -1; }
+};
+
+[[noreturn]] void becomeChild(const Command &command, Pipe &in, Pipe &out, Pipe &err, Pipe &failure) {
+  ::setpgid(0, 0);
+  ::dup2(in.ends[0], 0);
+  ::dup2(out.ends[1], 1);
+  ::dup2(err.ends[1], 2);
+  if (!command.folder.empty() && ::chdir(command.folder.c_str()) != 0) {
+    int why = errno;
+    (void)!::write(failure.ends[1], &why, sizeof why);
+    ::_exit(127);
+  }
+  for (const auto &[name, value] : command.extraEnv) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char *> argv;
+  for (const auto &arg : command.argv) argv.push_back(const_cast<char *>(arg.c_str()));
+  argv.push_back(nullptr);
+  ::execvp(argv[0], argv.data());
+  int why = errno;
+  (void)!::write(failure.ends[1], &why, sizeof why);
+  ::_exit(127);
+}
+
+/// Reads what is there; false at the end of the stream.
+bool drain(int fd, std::string &into, size_t limit) {
+  char buffer[65536];
+  ssize_t got = ::read(fd, buffer, sizeof buffer);
+  if (got > 0 && into.size() < limit) into.append(buffer, std::min<size_t>(got, limit - into.size()));
+  return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+} // namespace
+
+Result<Finished> run(const Command &command) {
+  using Clock = std::chrono::steady_clock;
+  if (command.argv.empty()) return ourFault("an empty command was asked for");
+  Pipe in, out, err, failure;
+  if (failure.ends[0] < 0) return ourFault(std::string("cannot make a pipe: ") + std::strerror(errno));
+  auto start = Clock::now();
+  pid_t child = ::fork();
+  if (child < 0) return ourFault(std::string("cannot start a process: ") + std::strerror(errno));
+  if (child == 0) becomeChild(command, in, out, err, failure);
+  ::setpgid(child, child);
+  in.close(0);
+  out.close(1);
+  err.close(1);
+  failure.close(1);
+
+  ::fcntl(in.ends[1], F_SETFL, O_NONBLOCK);
+  struct sigaction ignore = {}, before = {};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &ignore, &before);
+
+  Finished finished;
+  size_t given = 0;
+  if (command.input.empty()) in.close(1);
+  bool outOpen = true, errOpen = true;
+  while (outOpen || errOpen) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(start + command.limit - Clock::now()).count();
+    if (left <= 0) {
+      finished.timedOut = true;
+      ::kill(-child, SIGKILL);
+      break;
+    }
+    pollfd fds[3] = {{outOpen ? out.ends[0] : -1, POLLIN, 0}, {errOpen ? err.ends[0] : -1, POLLIN, 0}, {in.ends[1], POLLOUT, 0}};
+    if (::poll(fds, 3, static_cast<int>(std::min<long long>(left, 1000))) < 0 && errno != EINTR) break;
+    if (fds[0].revents) outOpen = drain(out.ends[0], finished.out, command.outputLimit);
+    if (fds[1].revents) errOpen = drain(err.ends[0], finished.err, command.outputLimit);
+    if (fds[2].revents) {
+      ssize_t put = ::write(in.ends[1], command.input.data() + given, command.input.size() - given);
+      if (put > 0) given += static_cast<size_t>(put);
+      if (given == command.input.size() || (put < 0 && errno != EAGAIN && errno != EINTR)) in.close(1);
+    }
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  ::kill(-child, SIGKILL); // what it left behind in its group
+  ::sigaction(SIGPIPE, &before, nullptr);
+  finished.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  int why = 0;
+  if (::read(failure.ends[0], &why, sizeof why) == sizeof why)
+    return userError("cannot run " + command.argv[0] + ": " + std::strerror(why), {}, "klineage doctor says what is missing");
+  if (WIFSIGNALED(status)) finished.signal = WTERMSIG(status);
+  else finished.exitCode = WEXITSTATUS(status);
+  return finished;
+}
+
+} // namespace klineage

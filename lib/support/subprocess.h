@@ -1,0 +1,32 @@
+// Running another program and collecting what it says, within a time limit.
+#pragma once
+#include "support/result.h"
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace klineage {
+
+struct Command {
+  std::vector<std::string> argv;               ///< argv[0] is searched on PATH unless it holds a slash.
+  std::string input;                           ///< Given on standard input.
+  std::string folder;                          ///< Working folder; empty keeps the caller's.
+  std::map<std::string, std::string> extraEnv; ///< Added to the caller's environment.
+  std::chrono::milliseconds limit{600'000};    ///< Wall clock; the whole process group is killed after it.
+  size_t outputLimit = 64u << 20;              ///< Bytes kept of each stream; the rest is read and dropped.
+};
+
+struct Finished {
+  int exitCode = 0;   ///< Valid when signal is 0 and timedOut is false.
+  int signal = 0;     ///< The signal that ended it, or 0.
+  bool timedOut = false;
+  std::string out, err;
+  double seconds = 0; ///< Wall clock.
+  bool ok() const { return exitCode == 0 && signal == 0 && !timedOut; }
+};
+
+/// Runs to the end or to the limit. An Error means the program could not be started at all.
+Result<Finished> run(const Command &command);
+
+} // namespace klineage
