@@ -69,12 +69,12 @@ Result<Workload> loadWorkload(const std::filesystem::path &folder);
 Result<int64_t> evaluate(const std::string &expression, const std::map<std::string, int64_t> &axes);
 
 /// One argument of one instance with its bytes.
-struct Buffer1 {
+struct ArgumentBytes {
   std::string bytes;   ///< Scalars: the value in its own type. Buffers: the contents before the call (outputs: empty).
   size_t count = 0;    ///< Elements.
 };
 struct Inputs {
-  std::vector<Buffer1> arguments;
+  std::vector<ArgumentBytes> arguments;
 };
 /// Deterministic in (workload, instance, seed).
 Result<Inputs> makeInputs(const Workload &workload, const Instance &instance, uint64_t seed);
