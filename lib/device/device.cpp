@@ -1,0 +1,32 @@
+#include "device/device.h"
+#include <iterator>
+
+namespace klineage {
+namespace {
+
+/// In the order of the enumeration.
+constexpr const char *reasonNames[] = {
+    "none",
+    "compile_error", "resources_exceeded", "timeout",
+    "wrong_value", "out_of_bounds", "race", "uninitialized_read", "misaligned", "barrier_divergence", "input_modified",
+    "unwritten_output", "launch_error", "hang", "crash", "nondeterministic", "no_device_kernel", "delegated", "tampered",
+    "forbidden_side_effect",
+    "slower", "within_noise", "no_samples", "throttled", "counters_unavailable",
+    "unsupported",
+};
+static_assert(std::size(reasonNames) == static_cast<size_t>(Reason::Unsupported) + 1, "a reason without a name");
+
+} // namespace
+
+const char *name(Reason reason) {
+  auto index = static_cast<size_t>(reason);
+  return index < std::size(reasonNames) ? reasonNames[index] : "none";
+}
+
+std::optional<Reason> reasonNamed(std::string_view name) {
+  for (size_t i = 0; i < std::size(reasonNames); ++i)
+    if (name == reasonNames[i]) return static_cast<Reason>(i);
+  return std::nullopt;
+}
+
+} // namespace klineage
