@@ -25,7 +25,10 @@ function(klineage_room name)
         KLINEAGE_RESOURCE_DIR="${KLINEAGE_RESOURCE_DIR}" KLINEAGE_CUDA_PATH="${KLINEAGE_CUDA_PATH}"
         KLINEAGE_LLVM_MAJOR=${KLINEAGE_LLVM_MAJOR} KLINEAGE_CUDA_MAJOR=${KLINEAGE_CUDA_MAJOR})
     elseif(name IN_LIST KLINEAGE_PCH_ROOMS)
-      target_precompile_headers(kl_${name} REUSE_FROM kl_source)
+      get_target_property(source_type kl_source TYPE) # a room without sources yet has no precompiled headers to lend
+      if(NOT source_type STREQUAL INTERFACE_LIBRARY)
+        target_precompile_headers(kl_${name} REUSE_FROM kl_source)
+      endif()
     endif()
   endif()
 endfunction()

@@ -76,7 +76,7 @@ void addBubblewrap(std::vector<std::string> &words, const IsolationRequest &requ
   }
   if (!request.scratch.empty()) {
     addParents(words, request.scratch);
-    append(words, {"--bind", request.scratch.string(), request.scratch.string(), "--chdir", request.scratch.string()});
+    append(words, {"--bind", request.scratch.string(), request.scratch.string()});
   }
   append(words, {"--clearenv"});
   for (const auto &[name, value] : environmentOf(request)) append(words, {"--setenv", name, value});
@@ -94,21 +94,26 @@ std::vector<std::string> prefixAt(const IsolationRequest &request, IsolationLeve
     for (const auto &[name, value] : environmentOf(request)) append(words, {name + "=" + value});
   }
   if (level != IsolationLevel::Limits && isRoot()) addUser(words);
+  // Entered as the worker's user: whoever starts the worker may have no way into a folder that is the worker's alone.
+  if (!request.scratch.empty()) append(words, {"env", "--chdir=" + request.scratch.string()});
   addLimits(words, request);
   return words;
 }
 
-/// Runs `true` at a level; empty when it works, else what was said.
+/// Tries a level: the worker must be able to run this very program. Empty when it works, else what was said.
 std::string trial(IsolationLevel level) {
+  std::error_code error;
+  std::string self = fs::read_symlink("/proc/self/exe", error).string();
   Command command;
   command.argv = prefixAt({}, level);
-  command.argv.push_back("true");
+  append(command.argv, {"test", "-x", self});
   command.limit = std::chrono::seconds(5);
   auto finished = run(command);
   if (!finished) return finished.error().what;
   if (finished->ok()) return {};
   if (!finished->err.empty()) return finished->err.substr(0, finished->err.find('\n'));
-  return finished->timedOut ? "no answer in five seconds" : "exit code " + std::to_string(finished->exitCode);
+  if (finished->timedOut) return "no answer in five seconds";
+  return finished->exitCode == 1 ? "other users may not run " + self : "exit code " + std::to_string(finished->exitCode);
 }
 
 IsolationFacts findFacts() {
