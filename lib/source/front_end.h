@@ -1,0 +1,51 @@
+// Inside the source room only: how Clang is set up for one side of a version, and the precompiled preamble.
+#pragma once
+#include "source/unit.h"
+
+namespace klineage {
+
+/// One error or warning of Clang, with its place in the sources.
+struct Diagnosed {
+  bool isError = false;
+  std::string where, text;
+};
+
+/// Collects what Clang says instead of printing it.
+class DiagnosticCollector : public clang::DiagnosticConsumer {
+public:
+  void BeginSourceFile(const clang::LangOptions &, const clang::Preprocessor *) override {}
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic &info) override;
+  const std::vector<Diagnosed> &all() const { return diagnosed; }
+  /// The first error, or nothing.
+  std::optional<Error> firstError() const;
+
+private:
+  std::vector<Diagnosed> diagnosed;
+};
+
+/// Arguments of `clang -cc1` for a side, without input, output and preamble. Computed once a process for each (side, options).
+Result<std::vector<std::string>> baseArguments(Side side, const FrontEndOptions &options);
+
+/// A file system in which the version's own text shadows the disk, and the prelude exists.
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> overlayOf(const SourceSet &sources);
+
+/// A compiler ready to run an action on one side of the version, using the precompiled preamble of its leading #include lines.
+struct PreparedCompiler {
+  std::shared_ptr<DiagnosticCollector> diagnostics;
+  std::unique_ptr<clang::CompilerInstance> compiler;
+};
+Result<PreparedCompiler> prepareCompiler(const SourceSet &sources, Side side, const FrontEndOptions &options);
+
+/// The leading run of #include <...> lines that the include folders of the version do not provide, as text. Also whole comments
+/// and blank lines between them. Such headers belong to the toolkit or the system and do not change between versions.
+std::string preambleText(const SourceSet &sources);
+
+/// Where the toolchain is: set at configure time, overridden by CUDA_PATH and KLINEAGE_RESOURCE_DIR (the portable bundle).
+std::string cudaFolder();
+std::string resourceFolder();
+
+/// The text of the prelude: what nvcc has and Clang's headers lack (docs/decisions/prelude.md).
+extern const char *const preludeText;
+inline constexpr const char *preludePath = "/klineage/prelude.h";
+
+} // namespace klineage

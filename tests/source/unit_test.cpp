@@ -1,0 +1,131 @@
+#include "source/unit.h"
+#include "support/files.h"
+#include <gtest/gtest.h>
+
+using namespace klineage;
+
+namespace {
+
+SourceSet setOf(std::string text) {
+  SourceSet sources;
+  sources.mainFile = "/kernels/test/kernel.cu";
+  sources.files[sources.mainFile] = std::move(text);
+  return sources;
+}
+
+const char *const twoSides = R"(#include <cuda_runtime.h>
+#include <cuda_fp16.h>
+#define TWICE(x) ((x) + (x))
+#define LOAD(p, i) reinterpret_cast<const float4 *>(p)[i]
+template <int N> __global__ void scale(float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = TWICE(x[i] * N);
+}
+__global__ void copy(const float *in, float4 *out) { out[threadIdx.x] = LOAD(in, threadIdx.x); }
+extern "C" void launch(float *x, const float *in, int n, cudaStream_t stream) {
+  scale<4><<<(n + 127) / 128, 128, 0, stream>>>(x, n);
+  scale<8><<<(n + 127) / 128, 128, 0, stream>>>(x, n);
+  copy<<<1, 32, 0, stream>>>(in, reinterpret_cast<float4 *>(x));
+}
+)";
+
+template <typename T> class FirstOf : public clang::RecursiveASTVisitor<FirstOf<T>> {
+public:
+  bool VisitStmt(clang::Stmt *stmt) {
+    if (!found)
+      if (auto *hit = llvm::dyn_cast<T>(stmt)) found = hit;
+    return true;
+  }
+  T *found = nullptr;
+};
+template <typename T> const T *first(const clang::FunctionDecl *function) {
+  FirstOf<T> finder;
+  finder.TraverseStmt(function->getBody());
+  return finder.found;
+}
+
+TEST(Unit, BothSidesOfAKernelFileAreParsedAndInstantiationsInUseAreListed) {
+  auto unit = Unit::parse(setOf(twoSides));
+  ASSERT_TRUE(unit) << unit.error().message();
+  auto kernels = (*unit)->kernels();
+  ASSERT_EQ(kernels.size(), 3u);
+  EXPECT_EQ(kernels[0]->getNameAsString(), "scale");
+  EXPECT_EQ(kernels[2]->getNameAsString(), "copy");
+}
+
+TEST(Unit, AStatementHasItsPlaceAndItsText) {
+  auto unit = Unit::parse(setOf(twoSides));
+  ASSERT_TRUE(unit) << unit.error().message();
+  auto *condition = first<clang::IfStmt>((*unit)->kernels()[0]);
+  ASSERT_NE(condition, nullptr);
+  EXPECT_EQ((*unit)->text(condition->getCond()), "i < n");
+  auto place = (*unit)->place(condition);
+  ASSERT_TRUE(place) << place.error().message();
+  EXPECT_EQ(place->line, 7u);
+  EXPECT_EQ(place->file, "/kernels/test/kernel.cu");
+}
+
+TEST(Unit, CodeFromTheBodyOfAMacroHasNoPlaceAndSaysWhy) {
+  auto unit = Unit::parse(setOf(twoSides));
+  ASSERT_TRUE(unit) << unit.error().message();
+  auto *cast = first<clang::CXXReinterpretCastExpr>((*unit)->kernels()[2]);
+  ASSERT_NE(cast, nullptr);
+  auto place = (*unit)->place(cast);
+  ASSERT_FALSE(place);
+  EXPECT_NE(place.error().what.find("macro"), std::string::npos) << place.error().message();
+}
+
+TEST(Unit, ReplacementsInsideAStatementKeepTheRestAsItWas) {
+  auto unit = Unit::parse(setOf(twoSides));
+  ASSERT_TRUE(unit) << unit.error().message();
+  auto *condition = first<clang::IfStmt>((*unit)->kernels()[0]);
+  auto *compare = llvm::cast<clang::BinaryOperator>(condition->getCond());
+  EXPECT_EQ((*unit)->textWith(compare, {{compare->getLHS(), "(i + 1)"}}), "(i + 1) < n");
+}
+
+TEST(Unit, AnErrorNamesFileLineAndCause) {
+  auto unit = Unit::parse(setOf("__global__ void broken(float *x) { x[0] = missing_intrinsic(1.0f); }\n"));
+  ASSERT_FALSE(unit);
+  EXPECT_EQ(unit.error().fault, Fault::User);
+  EXPECT_NE(unit.error().where.find("kernel.cu:1:"), std::string::npos) << unit.error().message();
+  EXPECT_NE(unit.error().what.find("missing_intrinsic"), std::string::npos) << unit.error().message();
+}
+
+TEST(EmitIR, DeviceCodeIsNvptxAndHostCodeCallsTheLaunch) {
+  llvm::LLVMContext context;
+  auto device = emitIR(setOf(twoSides), Side::Device, context);
+  ASSERT_TRUE(device) << device.error().message();
+  EXPECT_TRUE((*device)->getTargetTriple().isNVPTX());
+  auto host = emitIR(setOf(twoSides), Side::Host, context);
+  ASSERT_TRUE(host) << host.error().message();
+  EXPECT_NE((*host)->getFunction("launch"), nullptr);
+  EXPECT_NE((*host)->getFunction("cudaLaunchKernel"), nullptr);
+}
+
+TEST(Edits, OverlappingEditsAreRefusedAndEqualOnesCountOnce) {
+  auto sources = setOf("abcdef");
+  auto once = applyEdits(sources, {{sources.mainFile, 1, 2, "X"}, {sources.mainFile, 1, 2, "X"}});
+  ASSERT_TRUE(once) << once.error().message();
+  EXPECT_EQ(once->mainText(), "aXdef");
+  auto clash = applyEdits(sources, {{sources.mainFile, 1, 2, "X"}, {sources.mainFile, 2, 2, "Y"}});
+  ASSERT_FALSE(clash);
+  EXPECT_EQ(clash.error().fault, Fault::Refusal);
+}
+
+TEST(Edits, AFileOutsideTheRewriteRootsMayNotBeEdited) {
+  auto sources = setOf("abc");
+  auto result = applyEdits(sources, {{"/usr/include/stdio.h", 0, 0, "x"}});
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().what.find("may not be rewritten"), std::string::npos);
+}
+
+TEST(VersionHash, CommentsAndLayoutDoNotCountButTokensDo) {
+  EXPECT_EQ(versionHash(setOf("int a = 1; // one\n")), versionHash(setOf("int  a\n=1;")));
+  EXPECT_NE(versionHash(setOf("int a = 1;")), versionHash(setOf("int a = 2;")));
+}
+
+TEST(Formatted, TwoLayoutsOfOneTextBecomeEqual) {
+  EXPECT_EQ(formatted(setOf("void f(){int a=1;}")).mainText(), formatted(setOf("void f() {\n int a = 1; }")).mainText());
+}
+
+} // namespace
