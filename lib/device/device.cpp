@@ -13,8 +13,9 @@ constexpr const char *reasonNames[] = {
     "forbidden_side_effect",
     "slower", "within_noise", "no_samples", "throttled", "counters_unavailable",
     "unsupported",
+    "unfit_case", "no_reference", "internal",
 };
-static_assert(std::size(reasonNames) == static_cast<size_t>(Reason::Unsupported) + 1, "a reason without a name");
+static_assert(std::size(reasonNames) == static_cast<size_t>(Reason::Internal) + 1, "a reason without a name");
 
 } // namespace
 

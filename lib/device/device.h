@@ -18,7 +18,11 @@ enum class Reason {
   // profile
   Slower, WithinNoise, NoSamples, Throttled, CountersUnavailable,
   // what the device cannot run; always undecided, never accepted
-  Unsupported
+  Unsupported,
+  // nothing to judge by; always undecided
+  UnfitCase,   ///< An instance that a control (zeros, ones, a copy of an input, the last output) passes, or no instance at all.
+  NoReference, ///< The reference does not compile, crashes, or is itself at fault.
+  Internal     ///< klineage or its device broke a promise; a record is kept.
 };
 const char *name(Reason reason);           ///< snake_case, as printed and stored.
 std::optional<Reason> reasonNamed(std::string_view name);
@@ -26,6 +30,10 @@ std::optional<Reason> reasonNamed(std::string_view name);
 /// Counters by documented name (docs/counters.md): global_load_requests, global_load_sectors, shared_load_wavefronts,
 /// shared_bank_conflicts, instructions_fp32, divergent_branches, barriers, atomics, ...
 using Counters = std::map<std::string, double>;
+
+/// Every output byte holds this pattern (by address parity within the buffer) before each run: a NaN in every floating type, and an
+/// unlikely integer.
+inline constexpr unsigned char poison[2] = {0xF5, 0xFF};
 
 /// One call of the launcher on one instance.
 struct RunOutcome {
@@ -60,7 +68,8 @@ public:
   virtual bool measured() const = 0;               ///< False: times are modelled.
   virtual Build build(const SourceSet &sources, const Workload &workload) = 0;
   /// Runs all requests on a built version in one isolated worker process. A worker that dies gives Crash or Hang for the request it died in,
-  /// and the rest are run by a fresh worker.
+  /// and the rest are run by a fresh worker. Requests run in order; the version's device globals keep their values from one to the
+  /// next, and buffers of one instance come back at the same addresses with new data, so that a cached result shows.
   virtual std::vector<RunOutcome> run(const SourceSet &sources, const std::vector<RunRequest> &requests) = 0;
 };
 
