@@ -1,5 +1,6 @@
 #include "support/files.h"
 #include "workload/workload.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace klineage;
@@ -25,7 +26,7 @@ private:
   ScratchFolder scratch;
 };
 
-const std::string good = R"({
+const std::string good = R"json({
   "schema": "klineage.workload/1",
   "name": "scale",
   "entry": "scale",
@@ -47,7 +48,7 @@ const std::string good = R"({
   "tolerance": {"relative": 1e-4},
   "probes": ["ragged", "unaligned"]
 }
-)";
+)json";
 
 std::string with(const std::string &from, const std::string &to) {
   std::string text = good;
