@@ -59,7 +59,10 @@ Result<SourceSet> applyEdits(const SourceSet &before, const Edits &edits) {
 SourceSet formatted(const SourceSet &sources) {
   auto style = clang::format::getLLVMStyle();
   style.ColumnLimit = 120;
-  style.SortIncludes.Enabled = false;
+  style.SortIncludes.Enabled = false; // only white space may move: loci are followed by counting the other characters
+  style.SortUsingDeclarations = clang::format::FormatStyle::SUD_Never;
+  style.FixNamespaceComments = false;
+  style.ReflowComments = clang::format::FormatStyle::RCS_Never;
   style.AllowShortIfStatementsOnASingleLine = clang::format::FormatStyle::SIS_WithoutElse;
   style.AllowShortLoopsOnASingleLine = true;
   style.BreakTemplateDeclarations = clang::format::FormatStyle::BTDS_Yes;

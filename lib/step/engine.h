@@ -56,6 +56,7 @@ std::vector<Feature> features(const LoadedVersion &version);
 /// Where a step has several sites on one locus the candidate says which.
 struct Applied {
   SourceSet sources;   ///< Formatted.
+  SourceSet edited;    ///< As the edits left it, before formatting: loci are followed through it.
   Edits edits;
   std::unique_ptr<LoadedVersion> version;
 };
@@ -65,10 +66,22 @@ Result<Applied> apply(const LoadedVersion &version, Direction direction, const C
 /// Documented complexity measure: statements + loops + buffers + barriers + intrinsic calls (docs/decisions/complexity.md).
 int complexity(const LoadedVersion &version);
 
-/// How features changed from one version to the next, loci followed through the edits.
+/// How the features changed in one application. Loci are followed through the edits: a place outside them moves with the text; a place inside
+/// a replaced stretch may reappear anywhere in its replacement. `uncovered` became visible only now.
 struct FeatureChange {
   std::vector<Feature> gone, uncovered, kept;
 };
-FeatureChange compareFeatures(const std::vector<Feature> &before, const std::vector<Feature> &after, const Edits &edits);
+FeatureChange compareFeatures(const LoadedVersion &before, const Applied &after);
+
+/// True when the application of `simplify` at the candidate took away exactly that feature. Otherwise the text says what else moved.
+struct OneFeatureCheck {
+  bool exactlyOne = false;
+  std::string why;
+  std::vector<Feature> uncovered;
+};
+OneFeatureCheck checkOneFeature(const LoadedVersion &before, const Candidate &candidate, const Applied &after);
+
+/// One line for people: "vector_load at buffer a (kernel.cu:12), width 4".
+std::string describe(const std::string &step, const Locus &locus, const Parameters &parameters, const SourceSet &sources);
 
 } // namespace klineage
