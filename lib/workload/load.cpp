@@ -394,11 +394,16 @@ Result<Workload> loadWorkload(const std::filesystem::path &folder) {
   if (!std::filesystem::is_directory(folder, ignored)) return userError("there is no such kernel folder", folder.string());
   if (!std::filesystem::is_regular_file(file, ignored))
     return userError("a kernel folder needs a workload.json", folder.string(), "klineage init writes one from a kernel's signature");
+  return loadWorkloadFile(file);
+}
+
+Result<Workload> loadWorkloadFile(const std::filesystem::path &file) {
+  std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   Result<std::string> text = readFile(file);
   if (!text) return text.error();
   Result<LocatedJson> root = parseLocatedJson(*text, file.string());
   if (!root) return root.error();
-  Result<Workload> workload = Loader(std::filesystem::absolute(folder).lexically_normal(), file.string()).load(*root);
+  Result<Workload> workload = Loader(folder.lexically_normal(), file.string()).load(*root);
   if (!workload) return workload;
   Hasher hasher;
   hasher.add("workload", *text);

@@ -92,6 +92,8 @@ const std::vector<std::string> &probeNames();
 
 /// Reads <folder>/workload.json. Errors name the file, the line, what is wrong and how to mend it; unknown keys are errors.
 Result<Workload> loadWorkload(const std::filesystem::path &folder);
+/// The same for a file of another name; its folder is the kernel folder.
+Result<Workload> loadWorkloadFile(const std::filesystem::path &file);
 
 /// Value of an expression over axes: integers, names, + - * / % ( ), ceil_div(a, b), min, max.
 Result<int64_t> evaluate(const std::string &expression, const std::map<std::string, int64_t> &axes);
