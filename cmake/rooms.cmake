@@ -94,3 +94,30 @@ function(klineage_tests)
     gtest_discover_tests(test_${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}. PROPERTIES LABELS ${name} TIMEOUT 900)
   endforeach()
 endfunction()
+
+# The files lineage_db/migrations/NNN_name.sql as one table in the library; the number is the file's own.
+function(klineage_migrations)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/lineage_db/migrations/*.sql)
+  list(SORT files)
+  set(rows "")
+  foreach(file ${files})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(stem ${file} NAME_WE)
+    string(REGEX MATCH "^0*([0-9]+)_" _ ${stem})
+    set(number ${CMAKE_MATCH_1})
+    file(READ ${file} text)
+    string(APPEND rows "    {${number}, \"${stem}\", R\"__sql__(${text})__sql__\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/migrations.cpp @ONLY CONTENT
+"// Written by CMake from the files of lineage_db/migrations.
+#include \"lineage_db/schema.h\"
+namespace klineage::sql {
+namespace {
+const Migration table[] = {
+${rows}};
+} // namespace
+std::span<const Migration> migrations() { return table; }
+} // namespace klineage::sql
+")
+  target_sources(kl_lineage_db PRIVATE ${CMAKE_BINARY_DIR}/generated/migrations.cpp)
+endfunction()

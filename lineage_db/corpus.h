@@ -40,7 +40,8 @@ struct CorpusStats {
 
 /// One open database. Many processes may hold one file open: readers never block, writers queue (begin immediate, with a
 /// busy timeout). Every writing call is one transaction, unless it runs inside `transact`, which makes many calls one.
-/// A killed process leaves whole transactions only.
+/// A killed process leaves whole transactions only. One object belongs to one thread at a time. The name ":memory:" gives a
+/// corpus that ends with the object.
 ///
 /// Errors: a file that is damaged, is no corpus, or was written by a newer klineage is a user error that names it, and the file is
 /// left as it is. An SQLite failure that is not about the file's content (disk full, locked too long) is a user error too, with its text.
@@ -118,6 +119,7 @@ public:
 
 private:
   Corpus();
+  Status reindexShapes(); ///< Where the stored tokens are of another revision of shape.h.
   struct Impl;
   std::unique_ptr<Impl> impl;
 };
