@@ -257,10 +257,12 @@ TEST_F(CorpusTest, TwoWritersAReaderAndAKillLeaveWholeStepsOnly) {
   int reads = 0, status = 0;
   auto reader = Corpus::openReadOnly(file);
   ASSERT_TRUE(reader) << reader.error().message();
-  while (waitpid(one, &status, WNOHANG) == 0) {
+  // Until the first writer has ended and the second is under way.
+  for (bool ended = false, begun = false; !ended || !begun; ++reads) {
+    if (!ended) ended = waitpid(one, &status, WNOHANG) == one;
     auto walk = reader->walk("two");
     ASSERT_TRUE(walk) << walk.error().message();
-    ++reads;
+    begun = *walk && (*walk)->order >= 3;
   }
   EXPECT_EQ(WEXITSTATUS(status), 0);
   kill(two, SIGKILL);
