@@ -141,7 +141,7 @@ Result<Inputs> makeInputs(const Workload &workload, const Instance &instance, ui
       Result<Extent> extent = extentOf(argument, instance);
       if (!extent) return extent.error();
       made.count = extent->count;
-      if (argument.kind != ArgumentKind::Output)
+      if (argument.kind == ArgumentKind::Input || argument.kind == ArgumentKind::InOut)
         made.bytes = fillBuffer(workload.fillOf(argument, instance), argument.type, Random(keyOf(workload, instance, seed, argument.name)), *extent);
     }
     inputs.arguments.push_back(std::move(made));

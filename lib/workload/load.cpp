@@ -193,9 +193,9 @@ Argument Loader::argument(const Node &node) {
   if (const Node *name = required(node, "name", "an argument")) made.name = identifier(*name, "an argument's name");
   const std::string what = "argument \"" + made.name + "\"";
   if (const Node *kind = required(node, "kind", what); kind && !error) {
-    std::string word = oneOf(*kind, "the kind of " + what, {"input", "output", "inout", "scalar"});
+    std::string word = oneOf(*kind, "the kind of " + what, {"input", "output", "inout", "scalar", "scratch"});
     made.kind = word == "input" ? ArgumentKind::Input : word == "output" ? ArgumentKind::Output
-              : word == "inout" ? ArgumentKind::InOut : ArgumentKind::Scalar;
+              : word == "inout" ? ArgumentKind::InOut : word == "scalar" ? ArgumentKind::Scalar : ArgumentKind::Scratch;
   }
   if (error) return made;
   bool scalar = made.kind == ArgumentKind::Scalar;
@@ -213,7 +213,8 @@ Argument Loader::argument(const Node &node) {
   if (const Node *shape = required(node, "shape", what); shape && expect(*shape, Kind::Array, "the shape of " + what))
     for (const Node &extent : shape->elements) made.shape.push_back(expression(extent, "an extent of " + what));
   if (const Node *node_ = node.find("fill"); node_ && !error) {
-    if (made.kind == ArgumentKind::Output) fail(node_->line, what + " is an output and is not filled", "remove \"fill\", or make it inout");
+    if (made.kind == ArgumentKind::Output || made.kind == ArgumentKind::Scratch)
+      fail(node_->line, what + " is not filled, for it is " + (made.kind == ArgumentKind::Output ? "an output" : "scratch"), "remove \"fill\", or make it inout");
     else made.fill = fill(*node_, made.type);
   }
   if (!isFloating(made.type) && !node.find("fill")) made.fill = {"integers", 0, 16};
@@ -289,9 +290,14 @@ Instance Loader::instance(const Node &node) {
   if (!expect(node, Kind::Object, "an instance")) return made;
   if (const Node *name = required(node, "name", "an instance")) made.name = string(*name, "an instance's name");
   const std::string what = "instance \"" + made.name + "\"";
-  keys(node, what, {"name", "axes", "seed", "role", "devices", "fills", "tolerance"});
+  keys(node, what, {"name", "axes", "seed", "role", "devices", "sample_blocks", "fills", "tolerance"});
   if (const Node *axes = required(node, "axes", what); axes && !error) axisValues(*axes, made);
   if (const Node *seed = node.find("seed"); seed && !error) made.seed = uint64_t(integer(*seed, "the seed of " + what, 0));
+  if (const Node *sample = node.find("sample_blocks"); sample && !error) {
+    int64_t blocks = integer(*sample, "\"sample_blocks\" of " + what, 1);
+    if (blocks > 1 << 20) fail(sample->line, "\"sample_blocks\" of " + what + " is above a million");
+    made.sampleBlocks = unsigned(blocks);
+  }
   if (const Node *role = required(node, "role", what); role && !error) {
     std::string word = oneOf(*role, "the role of " + what, {"check", "profile", "both"});
     made.check = word != "profile";

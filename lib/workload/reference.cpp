@@ -7,9 +7,10 @@ std::string referenceCaller(const Workload &workload) {
   std::string call;
   for (size_t i = 0; i < workload.arguments.size(); ++i) {
     const Argument &argument = workload.arguments[i];
+    if (argument.kind == ArgumentKind::Scratch) continue;
     std::string slot = "arguments[" + std::to_string(i) + "]";
     const char *type = isFloating(argument.type) ? "double" : "long long";
-    if (i) call += ",\n            ";
+    if (!call.empty()) call += ",\n            ";
     if (argument.kind == ArgumentKind::Scalar) call += "*static_cast<const " + std::string(type) + " *>(" + slot + ")";
     else if (argument.kind == ArgumentKind::Input) call += "static_cast<const double *>(" + slot + ")";
     else call += "static_cast<double *>(" + slot + ")";

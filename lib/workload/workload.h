@@ -27,7 +27,8 @@ double loadElement(ElementType type, const char *at);
 void storeElement(ElementType type, char *at, double value);
 std::vector<double> toDoubles(ElementType type, std::string_view bytes);
 
-enum class ArgumentKind { Input, Output, InOut, Scalar };
+/// Scratch is memory that the launcher may use as it likes: undefined before the call, compared with nothing after it.
+enum class ArgumentKind { Input, Output, InOut, Scalar, Scratch };
 
 /// What an input buffer is filled with. The names are the data sets of docs/workload.md.
 struct Fill {
@@ -60,6 +61,7 @@ struct Instance {
   bool check = true, profile = false;
   std::vector<std::string> devices;     ///< Empty: all.
   std::map<std::string, Fill> fills;    ///< By argument name: another data set than the argument's own.
+  unsigned sampleBlocks = 0;            ///< Profile on the emulated device: a spread sample of this many blocks a launch; 0 is all.
   std::optional<Tolerance> tolerance;   ///< In place of the workload's, for data that no form computes as exactly.
 };
 
@@ -109,7 +111,7 @@ Result<Extent> extentOf(const Argument &argument, const Instance &instance);
 
 /// One argument of one instance with its bytes.
 struct ArgumentBytes {
-  std::string bytes;   ///< Scalars: the value in its own type. Buffers: the contents before the call (outputs: empty).
+  std::string bytes;   ///< Scalars: the value in its own type. Buffers: the contents before the call (outputs and scratch: empty).
   size_t count = 0;    ///< Elements.
 };
 struct Inputs {
@@ -118,7 +120,7 @@ struct Inputs {
 /// Deterministic in (workload, instance, seed).
 Result<Inputs> makeInputs(const Workload &workload, const Instance &instance, uint64_t seed);
 
-/// The reference (docs/workload.md): `extern "C" void reference(...)` with one parameter a launcher argument, in the same order:
+/// The reference (docs/workload.md): `extern "C" void reference(...)` with one parameter a launcher argument (none for scratch), in the same order:
 ///   input   const double *   output   double *   inout   double * (holds the values before the call)
 ///   scalar  double when its type is floating, long long when not
 /// This is C++ text that includes the reference's file and adds one function the gate can call without knowing its parameters:

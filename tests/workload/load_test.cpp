@@ -127,7 +127,7 @@ TEST(LoadWorkload, NamesLineAndRemedyOfEveryMistake) {
       {"unknown device", "\"cuda\"", "\"gpu\"", "\"gpu\"", "emulated, cuda"},
       {"unknown probe", "\"unaligned\"", "\"misaligned\"", "misaligned", "did you mean \"unaligned\"?"},
       {"source that is not there", "[\"kernel.cu\"]", "[\"kernle.cu\"]", "kernle", "no file \"kernle.cu\""},
-      {"fill of an output", "\"alignment\": 16", "\"fill\": \"ones\"", "\"ones\"", "is not filled"},
+      {"fill of an output", "\"alignment\": 16", "\"fill\": \"ones\"", "\"ones\"", "is not filled, for it is an output"},
       {"alignment that is no power of two", "\"alignment\": 16", "\"alignment\": 24", "24", "power of two"},
       {"tolerance that everything meets", "\"tolerance\": {\"relative\": 1e-4}", "\"tolerance\": {\"relative\": 1.0}", "1.0", "between 0 and 0.5"},
       {"fill of an argument that does not exist", "\"fills\": {\"x\"", "\"fills\": {\"z\"", "\"z\"", "the inputs are x"},
@@ -170,6 +170,28 @@ TEST(LoadWorkload, AnswersAnyTruncatedFileWithAUserError) {
     EXPECT_EQ(workload.error().where.rfind(folder.jsonPath() + ":", 0), 0u) << workload.error().message();
   }
   for (const char *text : {"[]", "3", "null", "\"x\"", "{}", "\xff\xfe", "{\"schema\": 1}"}) EXPECT_FALSE(bool(folder.load(text))) << text;
+}
+
+TEST(ReferenceCaller, LeavesScratchOut) {
+  Folder folder;
+  auto workload = folder.load(with("\"kind\": \"input\", \"type\": \"f32\", \"shape\": [\"rows\", \"columns\"], \"fill\": {\"kind\": \"normal\"}",
+                                   "\"kind\": \"scratch\", \"type\": \"f32\", \"shape\": [64]"));
+  // The second instance fills x, which is now no input.
+  ASSERT_FALSE(bool(workload));
+  std::string text = good;
+  auto swap = [&](const std::string &from, const std::string &to) { text.replace(text.find(from), from.size(), to); };
+  swap("\"fills\": {\"x\": \"masked_row\"}", "\"sample_blocks\": 3");
+  swap("\"kind\": \"input\"", "\"kind\": \"scratch\"");
+  swap(", \"fill\": {\"kind\": \"normal\"}", "");
+  workload = folder.load(text);
+  ASSERT_TRUE(bool(workload)) << workload.error().message();
+  EXPECT_EQ(workload->instances[1].sampleBlocks, 3u);
+  EXPECT_EQ(referenceCaller(*workload).find("arguments[0]"), std::string::npos);
+  EXPECT_NE(referenceCaller(*workload).find("reference(static_cast<double *>(arguments[1])"), std::string::npos);
+  auto inputs = makeInputs(*workload, workload->instances[0], 1);
+  ASSERT_TRUE(bool(inputs));
+  EXPECT_TRUE(inputs->arguments[0].bytes.empty());
+  EXPECT_EQ(inputs->arguments[0].count, 24u);
 }
 
 TEST(ReferenceCaller, PassesBuffersAsDoublesAndScalarsAsDoubleOrLongLong) {
