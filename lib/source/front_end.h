@@ -1,5 +1,6 @@
 // Inside the source room only: how Clang is set up for one side of a version, and the precompiled preamble.
 #pragma once
+#include "source/toolchain.h"
 #include "source/unit.h"
 
 namespace klineage {
@@ -39,10 +40,6 @@ Result<PreparedCompiler> prepareCompiler(const SourceSet &sources, Side side, co
 /// The leading run of #include <...> lines that the include folders of the version do not provide, as text. Also whole comments
 /// and blank lines between them. Such headers belong to the toolkit or the system and do not change between versions.
 std::string preambleText(const SourceSet &sources);
-
-/// Where the toolchain is: set at configure time, overridden by CUDA_PATH and KLINEAGE_RESOURCE_DIR (the portable bundle).
-std::string cudaFolder();
-std::string resourceFolder();
 
 /// The text of the prelude: what nvcc has and Clang's headers lack (docs/decisions/prelude.md).
 extern const char *const preludeText;

@@ -61,6 +61,11 @@ Survey survey(const LoadedVersion &version, Direction direction, std::string_vie
   return result;
 }
 
+std::vector<ConditionAnswer> conditionsUnder(const Candidate &candidate, const Environment &environment) {
+  const Step *step = findStep(candidate.step);
+  return step ? answers(*step, candidate.site, environment) : std::vector<ConditionAnswer>{};
+}
+
 std::vector<Feature> features(const LoadedVersion &version) {
   std::vector<Feature> all;
   for (const auto &candidate : survey(version, Direction::Simplify).candidates)

@@ -49,6 +49,9 @@ struct Survey {
 /// Sites of one direction over all steps (or one). Sites whose soundness condition is violated or unknown are kept and marked.
 Survey survey(const LoadedVersion &version, Direction direction, std::string_view onlyStep = {});
 
+/// The conditions of a candidate asked again in another environment, the code being the same.
+std::vector<ConditionAnswer> conditionsUnder(const Candidate &candidate, const Environment &environment);
+
 /// Detecting is asking for sites of simplify.
 std::vector<Feature> features(const LoadedVersion &version);
 
