@@ -49,7 +49,7 @@ public:
     if (kind == "ones") return 1;
     if (kind == "normal") return normal(i);
     if (kind == "integers") return std::floor(fill.low) + double(random.below(i, uint64_t(std::floor(fill.high) - std::floor(fill.low)) + 1));
-    if (kind == "large_mean") return 1000 + random.unit(row) + 0.001 * double(column);
+    if (kind == "large_mean") return 1000 + random.unit(~uint64_t(row)) + 0.001 * double(random.below(i, rowLength));
     if (kind == "minus_infinity_first" && column == 0) return -std::numeric_limits<double>::infinity();
     if (kind == "masked_row" && (row % 3 == 1 || rows < 2)) return -std::numeric_limits<double>::infinity();
     if (kind == "with_nan" && row % 4 == 0 && column == random.below(~uint64_t(row), rowLength)) return std::nan("");
