@@ -2,7 +2,7 @@
 # lib/device keeps its two devices in sub-folders, which belong to the same room.
 
 # LLVM's and Clang's headers are parsed once, in the source room; rooms above it reuse that.
-set(KLINEAGE_PCH_ROOMS model facts step steps device gate walk materialize retrieve)
+set(KLINEAGE_PCH_ROOMS model facts step steps device gate record walk materialize retrieve)
 
 function(klineage_room name)
   cmake_parse_arguments(ROOM "" "DIR" "USES;LIBS" ${ARGN})
@@ -61,6 +61,7 @@ std::span<const RegisteredStep> registeredSteps() { return {table, std::size(tab
 endfunction()
 
 # tools/<name>.cpp becomes build/bin/klineage-<name>; tools/klineage.cpp is the front door.
+# A tool's help is its page docs/cli/<name>.md, given to it as <name>_help.h: one source for each word.
 function(klineage_tools)
   file(GLOB mains CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/*.cpp)
   foreach(main ${mains})
@@ -70,7 +71,18 @@ function(klineage_tools)
     else()
       set(target klineage-${stem})
     endif()
+    set(page ${CMAKE_SOURCE_DIR}/docs/cli/${stem}.md)
+    if(EXISTS ${page})
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+      file(READ ${page} text)
+      file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${stem}_help.h @ONLY CONTENT
+"// Written by CMake from docs/cli/${stem}.md.
+#pragma once
+inline constexpr const char *helpText = R\"klineage_help(@text@)klineage_help\";
+")
+    endif()
     add_executable(${target} ${main})
+    target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
     target_link_libraries(${target} PRIVATE kl_walk kl_materialize kl_retrieve kl_report kl_step_table)
     set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)
   endforeach()

@@ -1,5 +1,5 @@
 #include "walk/rederive.h"
-#include "walk/rows.h"
+#include "record/rows.h"
 #include <algorithm>
 
 namespace klineage {

@@ -1,5 +1,5 @@
 #include "walk/skill_writer.h"
-#include "walk/rows.h"
+#include "record/rows.h"
 #include <cmath>
 #include <set>
 

@@ -3,7 +3,7 @@
 #include "gate/machine_code.h"
 #include "walk/probe.h"
 #include "walk/rederive.h"
-#include "walk/rows.h"
+#include "record/rows.h"
 #include "walk/skill_writer.h"
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "walk/rows.h"
+#include "record/rows.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
