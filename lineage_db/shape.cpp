@@ -1,6 +1,11 @@
 #include "lineage_db/shape.h"
+#include "lineage_db/shape_reader.h"
 
 namespace klineage {
-// Revision 0 indexes nothing; words already find skills.
-Shape shapeOf(std::string_view) { return {}; }
+
+Shape shapeOf(std::string_view code) {
+  auto root = fragment::parse(code);
+  return fragment::ShapeReader().read(*root);
+}
+
 } // namespace klineage
