@@ -18,6 +18,16 @@ struct ProfilePoint {
   double speedup() const { return candidateSeconds > 0 ? baselineSeconds / candidateSeconds : 0; }
 };
 
+/// One call of the candidate on one check instance, judged.
+struct InstanceResult {
+  std::string instance;
+  uint64_t seed = 0;
+  bool repeat = false;                ///< The same question asked a second time, to be compared bitwise.
+  Reason reason = Reason::None;
+  std::string detail;
+  double worstError = 0, normError = 0;
+};
+
 struct Verdict {
   Outcome outcome = Outcome::Undecided;
   Reason reason = Reason::None;
@@ -25,8 +35,12 @@ struct Verdict {
   std::string instance;               ///< Where it failed, or empty.
   std::vector<ProfilePoint> profile;
   double worstError = 0;              ///< Largest per-element error over the tolerance's scale.
-  bool nondeterministic = false;
-  bool fromCache = false;
+  bool nondeterministic = false;      ///< Repeated runs, or runs in another order of threads, differ bitwise (each within the bounds).
+  std::vector<InstanceResult> instances;
+  std::map<std::string, double> resources; ///< registers, spill_bytes, shared_bytes, when they were had.
+  std::string oracle;                 ///< "reference" or "self".
+  std::vector<std::string> notes;     ///< What a reader should know: a damaged record that was ignored, a weaker isolation.
+  bool fromCache = false;             ///< Correctness was answered by a kept record.
   std::string runKey;                 ///< Names the kept record: sources, workload, device, gate revision.
   double seconds = 0;                 ///< Wall clock of this call.
   bool accepted() const { return outcome == Outcome::Accepted; }
@@ -49,13 +63,20 @@ public:
   Verdict judge(const Workload &workload, const SourceSet &candidate, const SourceSet *baseline, const GateOptions &options = {});
 
   static constexpr int revision = 1;  ///< Raised when a verdict could change.
+  static constexpr double smallestModelledDifference = 0.01; ///< Of modelled times; measured ones have their own noise (docs/gate.md).
 
 private:
   struct Impl;
   std::unique_ptr<Impl> impl;
 };
 
-/// The sources of a kernel folder as loaded from disk.
+/// The verdict as JSON (docs/schema/verdict.schema.json), ending in a line break.
+std::string toJson(const Verdict &verdict);
+
+/// Whether a reason leaves the question open instead of answering it with no.
+bool isUndecided(Reason reason);
+
+/// The sources of a kernel folder as loaded from disk. User errors name the file that cannot be read.
 Result<SourceSet> loadSources(const Workload &workload);
 
 } // namespace klineage
