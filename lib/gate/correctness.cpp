@@ -73,7 +73,7 @@ std::string changedInput(const Workload &workload, const Case &data, const RunOu
 std::string missingBuffer(const Workload &workload, const Case &data, const RunOutcome &outcome) {
   for (size_t a = 0; a < workload.arguments.size(); ++a) {
     const Argument &argument = workload.arguments[a];
-    if (argument.kind == ArgumentKind::Scalar) continue;
+    if (argument.kind == ArgumentKind::Scalar || argument.kind == ArgumentKind::Scratch) continue;
     size_t bytes = data.inputs.arguments[a].count * sizeOf(argument.type);
     if (a >= outcome.outputs.size() || outcome.outputs[a].size() != bytes) return "the device gave back no whole buffer " + argument.name;
   }
@@ -202,6 +202,7 @@ std::string questionHash(const Workload &workload) {
     }
     for (const auto &device : instance.devices) hasher.add("device", device);
     if (instance.tolerance) addTolerance(*instance.tolerance);
+    addNumber("sample", instance.sampleBlocks);
     hasher.add("seed", std::to_string(instance.seed)).add("role", instance.check ? (instance.profile ? "both" : "check") : "profile");
   }
   return hasher.hex();

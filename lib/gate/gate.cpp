@@ -47,6 +47,7 @@ struct Gate::Impl {
     request.instance = &instance;
     request.seed = instance.seed;
     request.profile = true;
+    if (!device.measured()) request.maxBlocks = instance.sampleBlocks;
     return request;
   }
 

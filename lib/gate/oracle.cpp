@@ -117,7 +117,7 @@ Result<Expected> callReference(ReferenceCall call, const Workload &workload, con
         std::copy(before.begin(), before.end(), results[a]->data());
       }
       slots[a] = results[a]->data();
-    } else {
+    } else if (argument.kind == ArgumentKind::Input) { // scratch is the launcher's affair alone
       given[a] = toDoubles(argument.type, bytes.bytes);
       slots[a] = given[a].data();
     }
