@@ -57,4 +57,42 @@ std::vector<Guard> localGuards(const Values &values, const Stmt *stmt) {
   return {reversed.rbegin(), reversed.rend()};
 }
 
+void compare(Values &values, const Guard &guard, const Frame *frame, std::vector<Comparison> &into) {
+  const Expr *expr = bare(guard.condition);
+  bool negated = guard.negated;
+  if (auto *op = dyn_cast<UnaryOperator>(expr); op && op->getOpcode() == UO_LNot) return compare(values, {op->getSubExpr(), !negated}, frame, into);
+  if (auto *castExpr = dyn_cast<ExplicitCastExpr>(expr)) return compare(values, {castExpr->getSubExpr(), negated}, frame, into);
+  auto *op = dyn_cast<BinaryOperator>(expr);
+  if (op && op->isLogicalOp()) {
+    // Of a conjunction that fails, or a disjunction that holds, no side is known.
+    if ((op->getOpcode() == BO_LAnd) == negated) return;
+    compare(values, {op->getLHS(), negated}, frame, into);
+    return compare(values, {op->getRHS(), negated}, frame, into);
+  }
+  auto isInteger = [](const Expr *e) { return e->getType()->isIntegralOrEnumerationType(); };
+  if (op && op->isComparisonOp()) {
+    if (!isInteger(op->getLHS()) || !isInteger(op->getRHS())) return;
+    IndexExpr left = values.lift(op->getLHS(), frame), right = values.lift(op->getRHS(), frame);
+    auto relation = negated ? BinaryOperator::negateComparisonOp(op->getOpcode()) : op->getOpcode();
+    switch (relation) {
+    case BO_EQ: into.push_back({Comparison::Equal, left - right}); break;
+    case BO_NE: into.push_back({Comparison::NotEqual, left - right}); break;
+    case BO_LT: into.push_back({Comparison::Less, left - right}); break;
+    case BO_LE: into.push_back({Comparison::LessOrEqual, left - right}); break;
+    case BO_GT: into.push_back({Comparison::Less, right - left}); break;
+    case BO_GE: into.push_back({Comparison::LessOrEqual, right - left}); break;
+    default: break;
+    }
+    return;
+  }
+  if (auto *ref = dyn_cast<DeclRefExpr>(expr); ref && ref->getType()->isBooleanType()) {
+    // A named condition: `const bool inside = row < m;`.
+    auto *var = dyn_cast<VarDecl>(ref->getDecl());
+    if (var && var->getInit() && values.factsOf(var).changes.empty() && !values.factsOf(var).escaped && !isa<ParmVarDecl>(var))
+      return compare(values, {var->getInit(), negated}, frame, into);
+    return;
+  }
+  if (isInteger(expr)) into.push_back({negated ? Comparison::Equal : Comparison::NotEqual, values.lift(expr, frame)});
+}
+
 } // namespace klineage

@@ -57,6 +57,18 @@ std::vector<Guard> KernelModel::guardsOf(const Stmt *stmt) const {
   return guards;
 }
 
+std::vector<Comparison> KernelModel::known(const std::vector<Guard> &guards) const {
+  std::vector<Comparison> result;
+  for (const Guard &guard : guards) compare(*state->values, guard, state->values->frameOf(guard.condition), result);
+  return result;
+}
+
+Pointee KernelModel::pointsTo(const Expr *pointer) const {
+  const Frame *frame = state->values->frameOf(pointer);
+  PointerValue at = bare(pointer)->getType()->isArrayType() ? state->values->object(pointer, frame) : state->values->pointer(pointer, frame);
+  return {at.base, at.bytes, at.exact && at.base};
+}
+
 std::optional<int64_t> KernelModel::blockSize(unsigned axis) const {
   std::optional<int64_t> agreed;
   for (const Launch &launch : launches) {

@@ -31,6 +31,19 @@ struct Guard {
   bool negated = false;      ///< The statement runs when the condition is false (else branch; after `if (c) return;`).
 };
 
+/// A fact that a guard gives: `difference` compared with zero.
+struct Comparison {
+  enum Relation { Equal, NotEqual, Less, LessOrEqual } relation = Equal; ///< difference < 0, and so on.
+  IndexExpr difference;                                                   ///< left - right.
+};
+
+/// Where a pointer points.
+struct Pointee {
+  const clang::ValueDecl *buffer = nullptr; ///< Null: not known.
+  IndexExpr bytes;                          ///< From the start of the buffer.
+  bool exact = false;
+};
+
 /// One read or write of memory through a buffer.
 struct Access {
   enum Kind { Read, Write, ReadWrite, Atomic };
@@ -90,6 +103,7 @@ struct Launch {
   std::vector<IndexExpr> blockShape, gridShape;    ///< Three each, over the launcher's parameters; opaque where they cannot be lifted.
   IndexExpr sharedSize;                            ///< Dynamic shared memory in bytes.
   std::vector<Guard> guards;                       ///< What decides whether the launch happens, in the host AST.
+  std::vector<Comparison> known;                   ///< What the guards say, over the launcher's parameters.
   std::optional<int64_t> blockSize(unsigned axis) const; ///< When it is a constant.
 };
 
@@ -110,6 +124,9 @@ struct KernelModel {
   const Buffer *bufferOf(const clang::ValueDecl *decl) const;
   std::vector<const Access *> accessesOf(const clang::ValueDecl *buffer) const;
   std::vector<Guard> guardsOf(const clang::Stmt *stmt) const; ///< What decides whether it runs, outermost first.
+  /// What integer guards say where all of them hold: `if (i < n && j % 4 == 0)` gives i - n < 0 and j % 4 = 0. Others give nothing.
+  std::vector<Comparison> known(const std::vector<Guard> &guards) const;
+  Pointee pointsTo(const clang::Expr *pointer) const;         ///< Of an expression of pointer (or array) type.
   const clang::Stmt *parent(const clang::Stmt *stmt) const;
   /// Block dimensions replaced by the launch's constants where all launches agree; other atoms stay.
   IndexExpr bound(const IndexExpr &expr) const;

@@ -130,6 +130,7 @@ private:
     for (const Frame *f = frame; f && at; at = f->call, f = f->caller) {
       auto own = localGuards(values, at);
       launch.guards.insert(launch.guards.begin(), own.begin(), own.end());
+      for (const Guard &guard : own) compare(values, guard, f, launch.known);
     }
     launches.push_back(std::move(launch));
   }

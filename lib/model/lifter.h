@@ -45,6 +45,8 @@ private:
 
 /// The conditions on the way to a statement within one function, outermost first.
 std::vector<Guard> localGuards(const Values &values, const clang::Stmt *stmt);
+/// What a guard says about integers, appended to `into`.
+void compare(Values &values, const Guard &guard, const Frame *frame, std::vector<Comparison> &into);
 std::vector<const clang::CallExpr *> callsOf(const Frame *frame);
 Space spaceOf(const clang::ValueDecl *decl);
 /// Launches of the kernel in the host AST, with shapes lifted.
