@@ -171,6 +171,11 @@ function(klineage_step_examples)
       set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${expert})
     endif()
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${plain})
+    if(before MATCHES "^[^\n]*direction: simplify") # this one goes back: it begins with the expert form
+      set(swapped "${before}")
+      set(before "${after}")
+      set(after "${swapped}")
+    endif()
     string(APPEND rows "    {\"${step}\", \"${label}\", R\"__cu__(${before})__cu__\", R\"__cu__(${after})__cu__\"},\n")
   endforeach()
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/step_examples.cpp @ONLY CONTENT
