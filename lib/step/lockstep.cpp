@@ -1,0 +1,474 @@
+// Lockstep: statements, calls and the exchanges between threads.
+#include "step/lockstep.h"
+#include <algorithm>
+#include <cmath>
+
+namespace klineage {
+using namespace clang;
+
+namespace {
+
+bool startsWith(const std::string &text, std::string_view prefix) { return text.compare(0, prefix.size(), prefix) == 0; }
+
+/// The tile size of a cooperative group; 0 for a whole block; nothing for another class.
+std::optional<int64_t> groupSize(QualType type) {
+  const auto *record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  if (!record) return std::nullopt;
+  std::string name = record->getNameAsString();
+  if (name == "thread_block") return 0;
+  if (const auto *tile = dyn_cast<ClassTemplateSpecializationDecl>(record); tile && startsWith(name, "thread_block_tile"))
+    if (tile->getTemplateArgs().size() && tile->getTemplateArgs()[0].getKind() == TemplateArgument::Integral)
+      return tile->getTemplateArgs()[0].getAsIntegral().getExtValue();
+  return std::nullopt;
+}
+
+void scan(const Stmt *stmt, Exchange &found, std::set<const FunctionDecl *> &visited) {
+  if (!stmt) return;
+  if (const auto *ref = dyn_cast<DeclRefExpr>(stmt))
+    if (ref->getDecl()->hasAttr<CUDASharedAttr>()) found.shared = true;
+  if (const auto *call = dyn_cast<CallExpr>(stmt)) {
+    std::string name = calleeName(call);
+    if (isShuffle(call)) found.shuffle = true;
+    if (startsWith(name, "__syncthreads")) found.barrier = true;
+    if (const auto *member = dyn_cast<CXXMemberCallExpr>(call); member && name == "sync" && member->getImplicitObjectArgument() &&
+                                                               groupSize(member->getImplicitObjectArgument()->getType()) == 0)
+      found.barrier = true;
+    const FunctionDecl *callee = call->getDirectCallee();
+    const FunctionDecl *body = nullptr;
+    if (callee && !isShuffle(call) && callee->hasBody(body) && visited.insert(body).second &&
+        !body->getASTContext().getSourceManager().isInSystemHeader(body->getLocation()) && !startsWith(name, "__"))
+      scan(body->getBody(), found, visited);
+  }
+  for (const Stmt *child : stmt->children()) scan(child, found, visited);
+}
+
+} // namespace
+
+std::string calleeName(const CallExpr *call) {
+  const FunctionDecl *callee = call->getDirectCallee();
+  return callee ? callee->getNameAsString() : std::string();
+}
+
+bool isShuffle(const CallExpr *call) {
+  std::string name = calleeName(call);
+  if (startsWith(name, "__shfl") || startsWith(name, "__reduce_")) return true;
+  const auto *member = dyn_cast<CXXMemberCallExpr>(call);
+  return member && startsWith(name, "shfl") && groupSize(member->getImplicitObjectArgument()->getType());
+}
+
+Exchange exchangeIn(const Stmt *statement) {
+  Exchange found;
+  std::set<const FunctionDecl *> visited;
+  scan(statement, found, visited);
+  return found;
+}
+
+Lockstep::Lockstep(const ASTContext &ast, std::array<int64_t, 3> blockShape, unsigned seed, bool negative)
+    : context(ast), shape(blockShape), count(size_t(blockShape[0] * blockShape[1] * blockShape[2])), negative(negative),
+      state(0x9e3779b97f4a7c15ull * (seed + 1)), active(count, 1), returnedMask(count, 0), broken(count, 0), continued(count, 0) {}
+
+double Lockstep::random() {
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  double value = 0.8 + 0.45 * double(state >> 11) / double(1ull << 53);
+  return negative ? -value : value;
+}
+
+bool Lockstep::stop(std::string why) {
+  if (reason.empty()) reason = std::move(why);
+  return false;
+}
+
+bool Lockstep::any(const Mask &mask) const {
+  return std::any_of(mask.begin(), mask.end(), [](char on) { return on != 0; });
+}
+
+std::vector<char> Lockstep::activeWhere(const Expr *condition, bool negated) {
+  if (!condition) return active;
+  auto values = value(condition);
+  if (!values) return active;
+  Mask mask = active;
+  for (size_t t = 0; t < count; ++t)
+    if ((*values)[t].known() && ((*values)[t].number() != 0) == negated) mask[t] = 0;
+  return mask;
+}
+
+std::optional<Samples> Lockstep::value(const Expr *expr) {
+  std::string before = reason;
+  Samples samples = evaluate(expr);
+  bool failed = reason != before;
+  reason = before;
+  if (failed || std::none_of(samples.begin(), samples.end(), [](const Sample &s) { return s.known(); })) return std::nullopt;
+  return samples;
+}
+
+std::optional<Samples> Lockstep::variable(const ValueDecl *decl) const {
+  auto found = variables.find(decl);
+  if (found == variables.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<Sample> Lockstep::element(const ValueDecl *array, int64_t index) const {
+  auto found = storageOf.find(array);
+  if (found == storageOf.end()) return std::nullopt;
+  const auto &cells = memories[found->second].cells;
+  auto cell = cells.find(index);
+  if (cell == cells.end() || memories[found->second].perThread) return std::nullopt;
+  return cell->second;
+}
+
+bool Lockstep::run(const Stmt *statement) { return reason.empty() && execute(statement) && reason.empty(); }
+
+void Lockstep::declare(const VarDecl *decl) {
+  if (decl->hasAttr<CUDASharedAttr>()) { storage(decl); return; }
+  if (decl->getType()->isReferenceType() && decl->getInit()) {
+    aliases[decl] = place(decl->getInit());
+    return;
+  }
+  if (decl->getType()->isArrayType()) {
+    Memory &memory = memories[storage(decl)];
+    memory.cells.clear();
+    if (const auto *list = dyn_cast_or_null<InitListExpr>(decl->getInit())) {
+      for (unsigned i = 0; i < list->getNumInits(); ++i) {
+        Samples values = evaluate(list->getInit(i));
+        for (size_t t = 0; t < count; ++t) memories[storage(decl)].cells[int64_t(i * count + t)] = values[t];
+      }
+    }
+    return;
+  }
+  Samples values = decl->getInit() ? exchangeIn(decl->getInit()) ? evaluate(decl->getInit()) : handed(decl->getInit()) : uniform({});
+  Place at;
+  at.variable = decl;
+  variables[decl] = uniform({});
+  if (decl->getInit()) write(at, values, decl->getType());
+}
+
+bool Lockstep::loop(const Expr *condition, const Stmt *body, const Expr *increment, bool bodyFirst) {
+  Mask before = active, outerBroken = broken, outerContinued = continued;
+  std::fill(broken.begin(), broken.end(), 0);
+  std::fill(continued.begin(), continued.end(), 0);
+  bool first = bodyFirst;
+  while (any(active) && reason.empty()) {
+    if (budget-- == 0) return stop("the loop is too long to follow");
+    if (condition && !first) {
+      Samples go = evaluate(condition);
+      for (size_t t = 0; t < count; ++t) {
+        if (!active[t]) continue;
+        if (!go[t].known()) return stop("a loop's end depends on a value that is not known here");
+        if (go[t].number() == 0) active[t] = 0;
+      }
+      if (!any(active)) break;
+    }
+    first = false;
+    Mask round = active;
+    if (!execute(body)) return false;
+    for (size_t t = 0; t < count; ++t) active[t] = round[t] && !returnedMask[t] && !broken[t];
+    std::fill(continued.begin(), continued.end(), 0);
+    if (increment && any(active)) evaluate(increment);
+  }
+  broken = outerBroken;
+  continued = outerContinued;
+  for (size_t t = 0; t < count; ++t) active[t] = before[t] && !returnedMask[t];
+  return reason.empty();
+}
+
+bool Lockstep::execute(const Stmt *stmt) {
+  if (!stmt || !reason.empty()) return reason.empty();
+  if (budget-- == 0) return stop("the code is too long to follow");
+  if (const auto *compound = dyn_cast<CompoundStmt>(stmt)) {
+    for (const Stmt *child : compound->body()) {
+      if (!any(active)) break;
+      if (!execute(child)) return false;
+    }
+    return true;
+  }
+  if (const auto *attributed = dyn_cast<AttributedStmt>(stmt)) return execute(attributed->getSubStmt());
+  if (isa<NullStmt>(stmt)) return true;
+  if (const auto *decls = dyn_cast<DeclStmt>(stmt)) {
+    for (const Decl *decl : decls->decls())
+      if (const auto *var = dyn_cast<VarDecl>(decl)) declare(var);
+    return reason.empty();
+  }
+  if (const auto *branchStmt = dyn_cast<IfStmt>(stmt)) {
+    if (branchStmt->getInit() && !execute(branchStmt->getInit())) return false;
+    if (branchStmt->isConstexpr()) {
+      auto known = constant(branchStmt->getCond());
+      if (!known) return stop("a constexpr condition that is not known here");
+      return execute(known->integer ? branchStmt->getThen() : branchStmt->getElse());
+    }
+    Samples condition = evaluate(branchStmt->getCond());
+    Mask before = active, yes = active, no = active;
+    for (size_t t = 0; t < count; ++t) {
+      if (!active[t]) continue;
+      if (!condition[t].known()) return stop("a branch depends on a value that is not known here");
+      (condition[t].number() != 0 ? no : yes)[t] = 0;
+    }
+    active = yes;
+    if (any(active) && !execute(branchStmt->getThen())) return false;
+    active = no;
+    if (branchStmt->getElse() && any(active) && !execute(branchStmt->getElse())) return false;
+    for (size_t t = 0; t < count; ++t) active[t] = before[t] && !returnedMask[t] && !broken[t] && !continued[t];
+    return true;
+  }
+  if (const auto *loopStmt = dyn_cast<ForStmt>(stmt)) {
+    if (loopStmt->getInit() && !execute(loopStmt->getInit())) return false;
+    return loop(loopStmt->getCond(), loopStmt->getBody(), loopStmt->getInc(), false);
+  }
+  if (const auto *loopStmt = dyn_cast<WhileStmt>(stmt)) return loop(loopStmt->getCond(), loopStmt->getBody(), nullptr, false);
+  if (const auto *loopStmt = dyn_cast<DoStmt>(stmt)) return loop(loopStmt->getCond(), loopStmt->getBody(), nullptr, true);
+  if (const auto *returns = dyn_cast<ReturnStmt>(stmt)) {
+    if (result.size() != count) result = uniform({});
+    if (returns->getRetValue()) {
+      Samples values = evaluate(returns->getRetValue());
+      for (size_t t = 0; t < count; ++t)
+        if (active[t]) result[t] = values[t];
+    }
+    for (size_t t = 0; t < count; ++t)
+      if (active[t]) { returnedMask[t] = 1; active[t] = 0; }
+    return reason.empty();
+  }
+  if (isa<BreakStmt>(stmt) || isa<ContinueStmt>(stmt)) {
+    for (size_t t = 0; t < count; ++t)
+      if (active[t]) { (isa<BreakStmt>(stmt) ? broken : continued)[t] = 1; active[t] = 0; }
+    return true;
+  }
+  if (const auto *expr = dyn_cast<Expr>(stmt)) {
+    evaluate(expr);
+    return reason.empty();
+  }
+  return stop("a kind of statement that is not followed");
+}
+
+Samples Lockstep::branch(const Expr *condition, const std::function<Samples()> &yes, const std::function<Samples()> &no) {
+  Samples decided = evaluate(condition);
+  Mask before = active, left = active, right = active;
+  for (size_t t = 0; t < count; ++t) {
+    if (!decided[t].known()) left[t] = right[t] = 0;
+    else (decided[t].number() != 0 ? right : left)[t] = 0;
+  }
+  Samples out = uniform({});
+  auto take = [&](Mask &mask, const std::function<Samples()> &side) {
+    active = mask;
+    if (!any(active)) return;
+    Samples values = side();
+    for (size_t t = 0; t < count; ++t)
+      if (mask[t]) out[t] = values[t];
+  };
+  take(left, yes);
+  take(right, no);
+  active = before;
+  return out;
+}
+
+Samples Lockstep::shuffle(const std::string &kind, const Samples &value, const Samples &argument, int64_t width) {
+  ++shuffleCount;
+  Samples out = uniform({});
+  if (width <= 0 || width > 32) return out;
+  for (size_t t = 0; t < count; ++t) {
+    if (!active[t] || argument[t].kind != Sample::Integer) continue;
+    int64_t lane = int64_t(t) % 32, base = int64_t(t) - lane, segment = lane / width * width, source = lane;
+    int64_t by = argument[t].integer;
+    if (kind == "down") source = lane + by < segment + width ? lane + by : lane;
+    else if (kind == "up") source = lane - by >= segment ? lane - by : lane;
+    else if (kind == "xor") source = (lane ^ by) < segment + width ? lane ^ by : lane;
+    else source = segment + (by % width + width) % width;
+    size_t from = size_t(base + source);
+    if (from < count && active[from]) out[t] = value[from];
+  }
+  return out;
+}
+
+Samples Lockstep::enter(const FunctionDecl *function, llvm::ArrayRef<const Expr *> arguments) {
+  if (++depth > 12) { stop("calls nest too deep to follow"); return uniform({}); }
+  bool exchanges = bool(exchangeIn(function->getBody()));
+  for (unsigned i = 0; i < function->getNumParams() && i < arguments.size(); ++i) {
+    const ParmVarDecl *parameter = function->getParamDecl(i);
+    aliases.erase(parameter);
+    const Expr *argument = arguments[i];
+    if (const auto *defaulted = dyn_cast<CXXDefaultArgExpr>(argument)) argument = defaulted->getExpr();
+    if (parameter->getType()->isReferenceType() && argument->isGLValue() && !isa<MaterializeTemporaryExpr>(argument))
+      aliases[parameter] = place(argument);
+    else
+      variables[parameter] = exchanges ? handed(argument) : evaluate(argument);
+    written.insert(parameter);
+  }
+  Mask before = active, outerReturned = returnedMask, outerBroken = broken, outerContinued = continued;
+  Samples outerResult = std::move(result);
+  returnedMask.assign(count, 0);
+  broken.assign(count, 0);
+  continued.assign(count, 0);
+  result = uniform({});
+  execute(function->getBody());
+  Samples out = std::move(result);
+  result = std::move(outerResult);
+  active = before;
+  returnedMask = outerReturned;
+  broken = outerBroken;
+  continued = outerContinued;
+  --depth;
+  return out;
+}
+
+bool Lockstep::groupMember(const CXXMemberCallExpr *call, Samples &out) {
+  auto size = groupSize(call->getImplicitObjectArgument()->getType());
+  if (!size) return false;
+  std::string name = calleeName(call);
+  int64_t width = *size == 0 ? int64_t(count) : *size;
+  out = uniform({});
+  if (name == "sync") { if (*size == 0) ++barrierCount; return true; }
+  if (name == "thread_rank" || name == "meta_group_rank") {
+    for (size_t t = 0; t < count; ++t) out[t] = Sample::of(name == "thread_rank" ? int64_t(t) % width : int64_t(t) / width);
+    return true;
+  }
+  if (name == "size" || name == "num_threads") { out = uniform(Sample::of(width)); return true; }
+  if (startsWith(name, "shfl") && call->getNumArgs() == 2 && width <= 32) {
+    Samples value = handed(call->getArg(0));
+    out = shuffle(name == "shfl" ? "idx" : name.substr(5), value, evaluate(call->getArg(1)), width);
+    return true;
+  }
+  return false;
+}
+
+bool Lockstep::intrinsic(const CallExpr *call, const std::string &name, Samples &out) {
+  auto arg = [&](unsigned i) {
+    const Expr *expr = call->getArg(i);
+    if (const auto *defaulted = dyn_cast<CXXDefaultArgExpr>(expr)) expr = defaulted->getExpr();
+    return evaluate(expr);
+  };
+  unsigned n = call->getNumArgs();
+  if (startsWith(name, "__shfl") && n >= 2) {
+    bool sync = name.size() > 5 && name.compare(name.size() - 5, 5, "_sync") == 0;
+    unsigned first = sync ? 1 : 0;
+    if (n < first + 2) return false;
+    std::string kind = name.find("_down") != std::string::npos ? "down" : name.find("_up") != std::string::npos ? "up" : name.find("_xor") != std::string::npos ? "xor" : "idx";
+    int64_t width = 32;
+    if (n > first + 2) {
+      Samples given = arg(first + 2);
+      if (given[0].kind == Sample::Integer) width = given[0].integer;
+    }
+    Samples value = handed(call->getArg(first));
+    out = shuffle(kind, value, arg(first + 1), width);
+    return true;
+  }
+  if (startsWith(name, "__reduce_") && n == 2) {
+    Samples value = handed(call->getArg(1));
+    ++shuffleCount;
+    out = uniform({});
+    for (size_t t = 0; t < count; ++t) {
+      if (!active[t]) continue;
+      Sample &sum = out[t / 32 * 32];
+      if (t % 32 == 0 || !sum.known()) sum = value[t];
+      else if (name.find("add") != std::string::npos) sum.integer += value[t].integer;
+      else if (name.find("max") != std::string::npos) sum.integer = std::max(sum.integer, value[t].integer);
+      else if (name.find("min") != std::string::npos) sum.integer = std::min(sum.integer, value[t].integer);
+      else return false;
+    }
+    for (size_t t = 0; t < count; ++t) out[t] = out[t / 32 * 32];
+    return true;
+  }
+  if (startsWith(name, "__syncthreads")) { ++barrierCount; out = uniform({}); return true; }
+  if (name == "__syncwarp" || startsWith(name, "__threadfence")) { out = uniform({}); return true; }
+  if (startsWith(name, "atomic") && n >= 2) {
+    Samples pointers = evaluate(call->getArg(0)), values = handed(call->getArg(1));
+    out = uniform({});
+    Mask all = active;
+    for (size_t t = 0; t < count; ++t) {
+      if (!all[t]) continue;
+      std::fill(active.begin(), active.end(), 0);
+      active[t] = 1;
+      Place at;
+      at.memory = true;
+      at.pointers = pointers;
+      Samples now = read(at, call->getType());
+      out[t] = now[t];
+      double a = now[t].number(), b = values[t].number();
+      bool integer = values[t].kind == Sample::Integer;
+      double made = name == "atomicAdd" ? a + b : name == "atomicMax" ? std::max(a, b) : name == "atomicMin" ? std::min(a, b) : NAN;
+      if (!now[t].known() || !values[t].known() || std::isnan(made)) now[t] = {};
+      else now[t] = integer ? Sample::of(int64_t(made)) : Sample::of(made);
+      write(at, now, call->getType());
+    }
+    active = all;
+    return true;
+  }
+  static const std::map<std::string, double (*)(double, double)> two = {
+      {"fmaxf", [](double a, double b) { return std::max(a, b); }}, {"fmax", [](double a, double b) { return std::max(a, b); }},
+      {"max", [](double a, double b) { return std::max(a, b); }},   {"fminf", [](double a, double b) { return std::min(a, b); }},
+      {"fmin", [](double a, double b) { return std::min(a, b); }},  {"min", [](double a, double b) { return std::min(a, b); }},
+      {"__fadd_rn", [](double a, double b) { return a + b; }},      {"__fmul_rn", [](double a, double b) { return a * b; }},
+      {"fdividef", [](double a, double b) { return a / b; }},       {"__fdividef", [](double a, double b) { return a / b; }}};
+  static const std::map<std::string, double (*)(double)> one = {
+      {"expf", [](double a) { return std::exp(a); }},      {"exp", [](double a) { return std::exp(a); }},
+      {"__expf", [](double a) { return std::exp(a); }},    {"exp2f", [](double a) { return std::exp2(a); }},
+      {"exp2", [](double a) { return std::exp2(a); }},     {"fabsf", [](double a) { return std::fabs(a); }},
+      {"fabs", [](double a) { return std::fabs(a); }},     {"sqrtf", [](double a) { return std::sqrt(a); }},
+      {"sqrt", [](double a) { return std::sqrt(a); }},     {"rsqrtf", [](double a) { return 1 / std::sqrt(a); }},
+      {"logf", [](double a) { return std::log(a); }},      {"log", [](double a) { return std::log(a); }},
+      {"__logf", [](double a) { return std::log(a); }},    {"abs", [](double a) { return std::fabs(a); }}};
+  bool integer = call->getType()->isIntegerType();
+  auto made = [&](double value) { return integer ? Sample::of(int64_t(value)) : Sample::of(value); };
+  if (auto found = two.find(name); found != two.end() && n == 2) {
+    Samples a = arg(0), b = arg(1);
+    out = uniform({});
+    for (size_t t = 0; t < count; ++t)
+      if (a[t].known() && b[t].known()) out[t] = made(found->second(a[t].number(), b[t].number()));
+    return true;
+  }
+  if (auto found = one.find(name); found != one.end() && n == 1) {
+    Samples a = arg(0);
+    out = uniform({});
+    for (size_t t = 0; t < count; ++t)
+      if (a[t].known()) out[t] = made(found->second(a[t].number()));
+    return true;
+  }
+  if ((name == "fmaf" || name == "fma" || name == "__fmaf_rn") && n == 3) {
+    Samples a = arg(0), b = arg(1), c = arg(2);
+    out = uniform({});
+    for (size_t t = 0; t < count; ++t)
+      if (a[t].known() && b[t].known() && c[t].known()) out[t] = Sample::of(a[t].number() * b[t].number() + c[t].number());
+    return true;
+  }
+  if (name == "__int_as_float" && n == 1) {
+    Samples a = arg(0);
+    for (Sample &sample : a)
+      sample = sample.kind == Sample::Integer ? Sample::of(double(__builtin_bit_cast(float, int32_t(sample.integer)))) : Sample();
+    out = a;
+    return true;
+  }
+  if (startsWith(name, "make_float") || startsWith(name, "make_double")) {
+    out = uniform({});
+    for (unsigned i = 0; i < n; ++i) {
+      Samples field = arg(i);
+      for (size_t t = 0; t < count; ++t) {
+        out[t].kind = Sample::Record;
+        out[t].fields.push_back(field[t]);
+      }
+    }
+    return true;
+  }
+  return false;
+}
+
+Samples Lockstep::call(const CallExpr *call) {
+  if (budget-- == 0) { stop("the code is too long to follow"); return uniform({}); }
+  Samples out;
+  if (const auto *member = dyn_cast<CXXMemberCallExpr>(call))
+    if (groupMember(member, out)) return out;
+  std::string name = calleeName(call);
+  if (intrinsic(call, name, out)) return out;
+  const FunctionDecl *callee = call->getDirectCallee(), *body = nullptr;
+  bool ours = callee && callee->hasBody(body) && !context.getSourceManager().isInSystemHeader(body->getLocation()) && !startsWith(name, "__");
+  if (ours) {
+    llvm::ArrayRef<const Expr *> arguments(call->getArgs(), call->getNumArgs());
+    if (isa<CXXOperatorCallExpr>(call) && isa<CXXMethodDecl>(body) && !arguments.empty()) arguments = arguments.drop_front();
+    return enter(body, arguments);
+  }
+  for (const Expr *argument : call->arguments()) {
+    if (argument->getType()->isPointerType() && !argument->getType()->getPointeeType().isConstQualified()) globalWrite = true;
+    evaluate(argument);
+  }
+  return uniform({});
+}
+
+} // namespace klineage

@@ -1,0 +1,494 @@
+// Finding the regions: what do these statements leave behind, compared with a reduction of what they took?
+#include "step/reduction.h"
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace klineage {
+using namespace clang;
+
+namespace {
+
+/// The same piece run twice, on positive and on negative values: a reduction must explain both.
+struct Trial {
+  Lockstep positive, negative;
+  Trial(const ASTContext &ast, const BlockShape &shape) : positive(ast, shape.extent, 1, false), negative(ast, shape.extent, 2, true) {}
+  bool run(const Stmt *statement) { return positive.run(statement) && negative.run(statement); }
+  bool clean() const { return !positive.touchedMemory() && !positive.readStale(); }
+};
+
+bool close(double a, double b) { return a == b || std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)); }
+
+double fold(Combine combine, double a, double b) {
+  switch (combine) {
+  case Combine::Product: return a * b;
+  case Combine::Maximum: return std::max(a, b);
+  case Combine::Minimum: return std::min(a, b);
+  default: return a + b;
+  }
+}
+
+/// True when `out` holds, in each whole group (or in its first thread), `expected(first, last)`.
+bool explains(const Samples &out, const std::vector<char> &active, int64_t group, bool everyThread,
+              const std::function<double(size_t, size_t)> &expected) {
+  size_t groups = 0;
+  for (size_t first = 0; first + size_t(group) <= out.size(); first += size_t(group)) {
+    size_t last = first + size_t(group);
+    if (std::any_of(active.begin() + first, active.begin() + last, [](char on) { return !on; })) continue;
+    double want = expected(first, last);
+    for (size_t t = first; t < (everyThread ? last : first + 1); ++t)
+      if (!(out[t].kind == Sample::Real || out[t].kind == Sample::Integer) || !close(out[t].number(), want)) return false;
+    ++groups;
+  }
+  return groups > 0;
+}
+
+struct Observed {
+  Samples positive, negative;
+};
+
+class Classifier {
+public:
+  Classifier(const Trial &trial, const std::vector<char> &active, int64_t block) : trial(trial), active(active) {
+    groups.push_back(block);
+    for (int64_t group : {32, 16, 8, 4, 2})
+      if (group < block) groups.push_back(group);
+  }
+
+  std::optional<Total> scalar(const TotalPlace &place, const Observed &out) const {
+    for (int64_t group : groups)
+      for (bool every : {true, false})
+        for (size_t i = 0; i < trial.positive.inputs().size() && i < trial.negative.inputs().size(); ++i)
+          for (Combine combine : {Combine::Sum, Combine::Maximum, Combine::Minimum, Combine::Product}) {
+            auto expected = [&](const Lockstep &side) {
+              const auto &values = side.inputs()[i].values;
+              return [&values, combine](size_t first, size_t last) {
+                double total = values[first];
+                for (size_t t = first + 1; t < last; ++t) total = fold(combine, total, values[t]);
+                return total;
+              };
+            };
+            if (explains(out.positive, active, group, every, expected(trial.positive)) &&
+                explains(out.negative, active, group, every, expected(trial.negative)))
+              return made(place, i, combine, group, every);
+          }
+    return std::nullopt;
+  }
+
+  /// `out` as the rescaled sum that goes with a maximum found before.
+  std::optional<Total> scaled(const TotalPlace &place, const Observed &out, const Total &maximum) const {
+    for (size_t i = 0; i < trial.positive.inputs().size() && i < trial.negative.inputs().size(); ++i)
+      for (bool two : {false, true}) {
+        auto expected = [&](const Lockstep &side) {
+          const auto &values = side.inputs()[i].values;
+          const auto &maxima = find(side, maximum.input)->values;
+          return [&values, &maxima, two](size_t first, size_t last) {
+            double top = *std::max_element(maxima.begin() + first, maxima.begin() + last), total = 0;
+            for (size_t t = first; t < last; ++t) total += values[t] * (two ? std::exp2(maxima[t] - top) : std::exp(maxima[t] - top));
+            return total;
+          };
+        };
+        if (explains(out.positive, active, maximum.group, maximum.everyThread, expected(trial.positive)) &&
+            explains(out.negative, active, maximum.group, maximum.everyThread, expected(trial.negative))) {
+          Total total = made(place, i, Combine::ScaledSum, maximum.group, maximum.everyThread);
+          total.maximumOf = maximum.input;
+          total.baseTwo = two;
+          return total;
+        }
+      }
+    return std::nullopt;
+  }
+
+private:
+  const Trial &trial;
+  const std::vector<char> &active;
+  std::vector<int64_t> groups;
+
+  static const SampleInput *find(const Lockstep &side, const SampleInput &input) {
+    for (const SampleInput &known : side.inputs())
+      if (known.variable == input.variable && known.expr == input.expr && known.field == input.field) return &known;
+    return nullptr;
+  }
+  Total made(const TotalPlace &place, size_t input, Combine combine, int64_t group, bool every) const {
+    Total total;
+    total.place = place;
+    total.input = trial.positive.inputs()[input];
+    total.input.values.clear();
+    total.combine = combine;
+    total.group = group;
+    total.everyThread = every;
+    return total;
+  }
+};
+
+/// One place that lives on, seen in both runs.
+std::vector<std::pair<TotalPlace, Observed>> observe(const Trial &trial, const ValueDecl *decl) {
+  std::vector<std::pair<TotalPlace, Observed>> seen;
+  auto positive = trial.positive.variable(decl), negative = trial.negative.variable(decl);
+  if (!positive || !negative) return seen;
+  size_t fields = 0;
+  for (const Sample &sample : *positive)
+    if (sample.kind == Sample::Record) fields = std::max(fields, sample.fields.size());
+  if (!fields) return {{TotalPlace{decl, -1, std::nullopt}, Observed{*positive, *negative}}};
+  for (size_t field = 0; field < fields; ++field) {
+    Observed part;
+    auto pick = [&](const Samples &from, Samples &to) {
+      for (const Sample &sample : from) to.push_back(field < sample.fields.size() ? sample.fields[field] : Sample());
+    };
+    pick(*positive, part.positive);
+    pick(*negative, part.negative);
+    seen.push_back({TotalPlace{decl, int(field), std::nullopt}, part});
+  }
+  return seen;
+}
+
+bool classifyAll(const Classifier &classifier, const std::vector<std::pair<TotalPlace, Observed>> &outs, std::vector<Total> &totals) {
+  std::vector<const std::pair<TotalPlace, Observed> *> left;
+  for (const auto &out : outs) {
+    if (auto total = classifier.scalar(out.first, out.second)) totals.push_back(*total);
+    else left.push_back(&out);
+  }
+  size_t plain = totals.size();
+  for (const auto *out : left) {
+    bool found = false;
+    for (size_t i = 0; i < plain && !found; ++i) {
+      if (totals[i].combine != Combine::Maximum) continue;
+      if (auto total = classifier.scaled(out->first, out->second, totals[i])) {
+        totals.push_back(*total);
+        found = true;
+      }
+    }
+    if (!found) return false;
+  }
+  return !totals.empty();
+}
+
+/// Where every node of a function stands in its text order, and which references only store.
+class TextOrder {
+public:
+  explicit TextOrder(const Stmt *root) { visit(root); }
+  struct Span { unsigned first, last; };
+  std::map<const Stmt *, Span> spans;
+  std::vector<std::pair<const DeclRefExpr *, unsigned>> references;
+  std::set<const Stmt *> stores;      ///< References that are only written there.
+  std::map<const Stmt *, int64_t> constantSubscript; ///< Array reference → its one constant subscript.
+
+private:
+  unsigned next = 0;
+  void visit(const Stmt *stmt) {
+    if (!stmt) return;
+    unsigned first = next++;
+    if (const auto *ref = dyn_cast<DeclRefExpr>(stmt)) references.push_back({ref, first});
+    if (const auto *assign = dyn_cast<BinaryOperator>(stmt); assign && assign->getOpcode() == BO_Assign) {
+      const Expr *target = assign->getLHS()->IgnoreParens();
+      while (const auto *subscript = dyn_cast<ArraySubscriptExpr>(target)) target = subscript->getBase()->IgnoreParenImpCasts();
+      stores.insert(target);
+    }
+    if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(stmt)) {
+      Expr::EvalResult index;
+      const Expr *base = subscript->getBase()->IgnoreParenImpCasts();
+      if (isa<DeclRefExpr>(base) && !subscript->getIdx()->isValueDependent() &&
+          subscript->getIdx()->EvaluateAsInt(index, cast<DeclRefExpr>(base)->getDecl()->getASTContext()))
+        constantSubscript[base] = index.Val.getInt().getExtValue();
+    }
+    if (const auto *pseudo = dyn_cast<PseudoObjectExpr>(stmt)) visit(pseudo->getSyntacticForm());
+    else
+      for (const Stmt *child : stmt->children()) visit(child);
+    spans[stmt] = {first, next};
+  }
+};
+
+bool loneBarrier(const Stmt *stmt) {
+  const auto *call = dyn_cast<CallExpr>(stmt);
+  return call && exchangeIn(call).barrier && !exchangeIn(call).shared && !exchangeIn(call).shuffle;
+}
+
+void helpersIn(const Stmt *stmt, std::set<const FunctionDecl *> &found) {
+  if (!stmt) return;
+  if (const auto *call = dyn_cast<CallExpr>(stmt)) {
+    const FunctionDecl *callee = call->getDirectCallee(), *body = nullptr;
+    if (callee && !isShuffle(call) && callee->hasBody(body) && calleeName(call).compare(0, 2, "__") != 0 && exchangeIn(body->getBody()))
+      found.insert(body);
+  }
+  for (const Stmt *child : stmt->children()) helpersIn(child, found);
+}
+
+class Finder {
+public:
+  Finder(const Version &version, const KernelModel &kernel)
+      : ast(version.unit.ast(Side::Device)), kernel(kernel), shape(blockShapeOf(kernel)) {}
+
+  std::vector<ReductionRegion> all() {
+    search(kernel.function);
+    // A helper's own region counts unless each call of it stands in a larger region of its caller.
+    std::vector<ReductionRegion> kept;
+    for (ReductionRegion &region : found) {
+      bool free = region.function == kernel.function;
+      for (const auto &[caller, callee] : calls) {
+        if (callee != region.function) continue;
+        bool swallowed = false;
+        for (const ReductionRegion &outer : found)
+          swallowed = swallowed || (outer.function == caller && !outer.ownedByHelper && outer.calls.count(callee));
+        free = free || !swallowed || callsOutside.count({caller, callee});
+      }
+      if (free) kept.push_back(region);
+    }
+    return kept;
+  }
+
+private:
+  struct Guarded { const Expr *condition; bool negated; };
+
+  const ASTContext &ast;
+  const KernelModel &kernel;
+  BlockShape shape;
+  std::vector<ReductionRegion> found;
+  std::set<const FunctionDecl *> searched;
+  std::vector<std::pair<const FunctionDecl *, const FunctionDecl *>> calls;
+  std::set<std::pair<const FunctionDecl *, const FunctionDecl *>> callsOutside; // beside the regions of the caller
+
+  void search(const FunctionDecl *function) {
+    if (!searched.insert(function).second || !function->getBody()) return;
+    std::set<const FunctionDecl *> helpers;
+    helpersIn(function->getBody(), helpers);
+    for (const FunctionDecl *helper : helpers) {
+      calls.push_back({function, helper});
+      search(helper);
+    }
+    TextOrder order(function->getBody());
+    size_t before = found.size();
+    visit(function, function->getBody(), order, {}, nullptr);
+    for (const FunctionDecl *helper : helpers) {
+      size_t inside = 0, total = 0;
+      for (const auto &[ref, at] : order.references) {
+        const FunctionDecl *body = nullptr;
+        const auto *callee = dyn_cast<FunctionDecl>(ref->getDecl());
+        if (!callee || !callee->hasBody(body) || body != helper) continue;
+        ++total;
+        for (size_t i = before; i < found.size(); ++i)
+          if (!found[i].ownedByHelper && at >= order.spans[found[i].statements.front()].first && at < order.spans[found[i].statements.back()].last) ++inside;
+      }
+      if (inside < total) callsOutside.insert({function, helper});
+    }
+  }
+
+  void visit(const FunctionDecl *function, const Stmt *stmt, const TextOrder &order, std::vector<Guarded> guards, const Stmt *outerLoop) {
+    if (!stmt || !exchangeIn(stmt)) return;
+    if (const auto *body = dyn_cast<CompoundStmt>(stmt)) return list(function, body, order, guards, outerLoop);
+    if (const auto *branch = dyn_cast<IfStmt>(stmt)) {
+      auto inner = guards;
+      inner.push_back({branch->getCond(), false});
+      visit(function, branch->getThen(), order, inner, outerLoop);
+      inner.back().negated = true;
+      visit(function, branch->getElse(), order, inner, outerLoop);
+      return;
+    }
+    const Stmt *loopBody = nullptr;
+    if (const auto *loop = dyn_cast<ForStmt>(stmt)) loopBody = loop->getBody();
+    if (const auto *loop = dyn_cast<WhileStmt>(stmt)) loopBody = loop->getBody();
+    if (const auto *loop = dyn_cast<DoStmt>(stmt)) loopBody = loop->getBody();
+    if (loopBody) return visit(function, loopBody, order, guards, outerLoop ? outerLoop : stmt);
+    if (const auto *attributed = dyn_cast<AttributedStmt>(stmt)) visit(function, attributed->getSubStmt(), order, guards, outerLoop);
+  }
+
+  void list(const FunctionDecl *function, const CompoundStmt *body, const TextOrder &order, std::vector<Guarded> guards, const Stmt *outerLoop) {
+    std::vector<const Stmt *> statements(body->body_begin(), body->body_end());
+    for (size_t at = 0; at < statements.size();) {
+      const Stmt *stmt = statements[at];
+      if (const auto *exit = dyn_cast<IfStmt>(stmt); exit && !exit->getElse() && endsInReturn(exit->getThen())) guards.push_back({exit->getCond(), true});
+      Exchange exchange = exchangeIn(stmt);
+      if ((exchange.shuffle || exchange.shared) && !loneBarrier(stmt)) {
+        if (size_t length = regionAt(function, body, statements, at, order, guards, outerLoop)) { at += length; continue; }
+        visit(function, stmt, order, guards, outerLoop);
+      }
+      ++at;
+    }
+  }
+
+  static bool endsInReturn(const Stmt *stmt) {
+    if (const auto *body = dyn_cast<CompoundStmt>(stmt)) return !body->body_empty() && endsInReturn(body->body_back());
+    return isa<ReturnStmt>(stmt);
+  }
+
+  /// The best region that begins with this statement; answers its number of statements, or 0.
+  size_t regionAt(const FunctionDecl *function, const CompoundStmt *body, const std::vector<const Stmt *> &statements, size_t first,
+                  const TextOrder &order, const std::vector<Guarded> &guards, const Stmt *outerLoop) {
+    Trial trial(ast, shape);
+    std::vector<char> active = trial.positive.activeWhere(nullptr, false);
+    for (const Guarded &guard : guards) {
+      trial.positive.setActive(active);
+      active = trial.positive.activeWhere(guard.condition, guard.negated);
+    }
+    trial.positive.setActive(active);
+    trial.negative.setActive(active);
+    std::optional<ReductionRegion> best;
+    for (size_t at = first; at < statements.size(); ++at) {
+      if (!trial.run(statements[at]) || !trial.clean()) break;
+      ReductionRegion region;
+      region.statements.assign(statements.begin() + first, statements.begin() + at + 1);
+      if (!leaves(trial, active, region, order, outerLoop, isa<ReturnStmt>(statements[at]))) continue;
+      // The widest group, then a total that all threads have, then one in variables; of equals the shortest.
+      auto rank = [](const ReductionRegion &one) {
+        bool every = true, variables = true;
+        for (const Total &total : one.totals) {
+          every = every && total.everyThread;
+          variables = variables && !total.place.element;
+        }
+        return std::tuple(one.group, every, variables);
+      };
+      bool better = !best || rank(region) > rank(*best);
+      region.shuffles = trial.positive.shuffles();
+      if (better) best = region;
+    }
+    if (!best) return 0;
+    for (size_t next = first + best->statements.size(); next < statements.size() && loneBarrier(statements[next]); ++next)
+      best->statements.push_back(statements[next]);
+    best->kernel = &kernel;
+    best->function = function;
+    best->body = body;
+    for (const Stmt *stmt : best->statements) {
+      Exchange exchange = exchangeIn(stmt);
+      best->exchange.shuffle |= exchange.shuffle;
+      best->exchange.barrier |= exchange.barrier;
+      best->exchange.shared |= exchange.shared;
+      helpersIn(stmt, best->calls);
+    }
+    best->wholeBlock = best->group == shape.size() && (shape.known || best->group > 32);
+    best->ownedByHelper = owned(*best);
+    found.push_back(*best);
+    return best->statements.size();
+  }
+
+  bool owned(const ReductionRegion &region) const {
+    if (region.calls.size() != 1 || region.totals.size() != 1) return false;
+    const FunctionDecl *helper = *region.calls.begin();
+    // Nothing but the call exchanges: the statement with the call's body taken away is quiet.
+    for (const Stmt *stmt : region.statements)
+      if (!loneBarrier(stmt) && directExchange(stmt)) return false;
+    auto reduction = reductionOf(helper, kernel, shape);
+    return reduction && reduction->total.group == region.group;
+  }
+
+  static bool directExchange(const Stmt *stmt) {
+    if (!stmt) return false;
+    if (const auto *ref = dyn_cast<DeclRefExpr>(stmt); ref && ref->getDecl()->hasAttr<CUDASharedAttr>()) return true;
+    if (const auto *call = dyn_cast<CallExpr>(stmt)) {
+      std::set<const FunctionDecl *> helper;
+      helpersIn(call, helper);
+      if (helper.empty() && exchangeIn(call)) return true;
+      for (const Expr *argument : call->arguments())
+        if (directExchange(argument)) return true;
+      return false;
+    }
+    for (const Stmt *child : stmt->children())
+      if (directExchange(child)) return true;
+    return false;
+  }
+
+  /// Fills in what lives on after the statements; false when that is not all totals of reductions.
+  bool leaves(const Trial &trial, const std::vector<char> &active, ReductionRegion &region, const TextOrder &order, const Stmt *outerLoop,
+              bool returns) const {
+    auto spanOf = [&](const Stmt *stmt) { return order.spans.at(stmt); };
+    unsigned begin = spanOf(region.statements.front()).first, end = spanOf(region.statements.back()).last;
+    std::vector<std::pair<TotalPlace, Observed>> outs;
+    std::set<const ValueDecl *> handled;
+    Classifier classifier(trial, active, shape.size());
+    for (const auto &[ref, at] : order.references) {
+      const ValueDecl *decl = ref->getDecl();
+      if (at >= begin && at < end) continue;
+      if (!trial.positive.wrote(decl)) continue;
+      bool later = at >= end;
+      if (!later) { // an earlier statement of the loop sees it in the next round, unless it is made anew in each
+        if (!outerLoop || at < spanOf(outerLoop).first || order.stores.count(ref)) continue;
+        if (madeInside(decl, outerLoop)) continue;
+      }
+      if (order.stores.count(ref)) {
+        if (decl->hasAttr<CUDASharedAttr>() && later) handled.insert(decl); // written anew: what follows is another value
+        continue;
+      }
+      if (decl->hasAttr<CUDASharedAttr>()) {
+        if (handled.count(decl) || !later) continue;
+        auto subscript = order.constantSubscript.find(ref);
+        int64_t element = subscript != order.constantSubscript.end() ? subscript->second : 0;
+        if (subscript == order.constantSubscript.end() && decl->getType()->isArrayType()) return false;
+        auto positive = trial.positive.element(decl, element), negative = trial.negative.element(decl, element);
+        if (!positive || !negative) return false;
+        TotalPlace place{decl, -1, element};
+        if (std::none_of(outs.begin(), outs.end(), [&](const auto &out) { return out.first == place; }))
+          outs.push_back({place, {Samples(trial.positive.threads(), *positive), Samples(trial.positive.threads(), *negative)}});
+        continue;
+      }
+      if (!handled.insert(decl).second) continue;
+      for (auto &out : observe(trial, decl)) {
+        std::vector<Total> probe;
+        if (decl->getType()->isIntegerType() && !classifier.scalar(out.first, out.second) && keeps(decl, region)) continue;
+        outs.push_back(out);
+      }
+    }
+    if (returns) outs.push_back({TotalPlace{}, {trial.positive.returned(), trial.negative.returned()}});
+    if (!classifyAll(classifier, outs, region.totals)) return false;
+    region.group = region.totals.front().group;
+    for (const Total &total : region.totals)
+      if (total.group != region.group) return false;
+    return true;
+  }
+
+  static bool madeInside(const ValueDecl *decl, const Stmt *loop) {
+    bool inside = false;
+    std::function<void(const Stmt *)> look = [&](const Stmt *stmt) {
+      if (!stmt || inside) return;
+      if (const auto *decls = dyn_cast<DeclStmt>(stmt))
+        for (const Decl *one : decls->decls()) inside = inside || one == decl;
+      for (const Stmt *child : stmt->children()) look(child);
+    };
+    look(loop);
+    return inside;
+  }
+
+  /// A thread index that is declared inside the region and only read afterwards.
+  static bool keeps(const ValueDecl *decl, ReductionRegion &region) {
+    for (const Stmt *stmt : region.statements) {
+      const auto *decls = dyn_cast<DeclStmt>(stmt);
+      if (!decls || !decls->isSingleDecl() || decls->getSingleDecl() != decl || exchangeIn(stmt)) continue;
+      region.kept.push_back(stmt);
+      return true;
+    }
+    return false;
+  }
+};
+
+} // namespace
+
+BlockShape blockShapeOf(const KernelModel &kernel) {
+  BlockShape shape;
+  if (kernel.launches.empty()) return shape;
+  BlockShape known;
+  known.known = true;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    auto size = kernel.launches.front().blockSize(axis);
+    if (!size || *size < 1) return shape;
+    known.extent[axis] = *size;
+  }
+  for (const Launch &launch : kernel.launches)
+    for (unsigned axis = 0; axis < 3; ++axis)
+      if (launch.blockSize(axis) != known.extent[axis]) return shape;
+  return known.size() <= 1024 ? known : shape;
+}
+
+std::vector<ReductionRegion> findReductions(const Version &version, const KernelModel &kernel) { return Finder(version, kernel).all(); }
+
+std::optional<HelperReduction> reductionOf(const FunctionDecl *function, const KernelModel &kernel, const BlockShape &shape) {
+  const FunctionDecl *body = nullptr;
+  if (!function || !function->hasBody(body) || body->getReturnType()->isVoidType()) return std::nullopt;
+  Trial trial(kernel.unit->ast(Side::Device), shape);
+  if (!trial.run(body->getBody()) || !trial.clean() || trial.positive.returned().empty()) return std::nullopt;
+  std::vector<char> active(size_t(shape.size()), 1);
+  Classifier classifier(trial, active, shape.size());
+  auto total = classifier.scalar(TotalPlace{}, {trial.positive.returned(), trial.negative.returned()});
+  if (!total || !total->input.variable) return std::nullopt;
+  for (unsigned i = 0; i < body->getNumParams(); ++i)
+    if (body->getParamDecl(i) == total->input.variable) return HelperReduction{i, *total};
+  return std::nullopt;
+}
+
+} // namespace klineage

@@ -1,0 +1,144 @@
+#include "step/reduction.h"
+#include <gtest/gtest.h>
+
+using namespace klineage;
+
+namespace {
+
+SourceSet setOf(std::string text) {
+  SourceSet sources;
+  sources.mainFile = "/kernels/test/kernel.cu";
+  sources.files[sources.mainFile] = "#include <cuda_runtime.h>\n#include <float.h>\n" + std::move(text);
+  return sources;
+}
+
+/// Regions of the first kernel, with the block of 256 that stands for an unknown one.
+struct Found {
+  std::unique_ptr<Unit> unit;
+  KernelModel kernel;
+  std::vector<ReductionRegion> regions;
+  explicit Found(std::string text) {
+    auto parsed = Unit::parse(setOf(std::move(text)));
+    if (!parsed) { ADD_FAILURE() << parsed.error().message(); return; }
+    unit = std::move(*parsed);
+    kernel.unit = unit.get();
+    kernel.function = unit->kernels().front();
+    std::vector<KernelModel> kernels;
+    Environment environment;
+    regions = findReductions({*unit, kernels, environment}, kernel);
+  }
+};
+
+std::string describe(const Found &found) {
+  std::string text;
+  for (const auto &region : found.regions) {
+    text += region.function->getNameAsString() + "[" + std::to_string(region.statements.size()) + "]";
+    for (const auto &total : region.totals)
+      text += std::string(" ") + name(total.combine) + " of " + (total.input.variable ? total.input.variable->getNameAsString() : "an expression") + " in " +
+              (total.place.decl ? total.place.decl->getNameAsString() : "the result") + (total.everyThread ? " everywhere" : " first") + " of " +
+              std::to_string(total.group);
+    text += region.ownedByHelper ? " (helper)\n" : "\n";
+  }
+  return text;
+}
+
+const char *const helpers = R"(
+__device__ float warpDown(float v) {
+  for (int offset = 16; offset > 0; offset >>= 1) v += __shfl_down_sync(0xffffffffu, v, offset);
+  return v;
+}
+__device__ float warpBest(float best) {
+  best = fmaxf(best, __shfl_xor_sync(0xffffffffu, best, 16));
+  best = fmaxf(__shfl_xor_sync(0xffffffffu, best, 8), best);
+  best = fmaxf(best, __shfl_xor_sync(0xffffffffu, best, 4));
+  best = fmaxf(best, __shfl_xor_sync(0xffffffffu, best, 2));
+  return fmaxf(best, __shfl_xor_sync(0xffffffffu, best, 1));
+}
+__device__ float blockTotal(float v) {
+  __shared__ float parts[32];
+  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  v = warpDown(v);
+  if (lane == 0) parts[warp] = v;
+  __syncthreads();
+  v = threadIdx.x < blockDim.x / 32 ? parts[lane] : 0.0f;
+  if (warp == 0) v = warpDown(v);
+  return v;
+}
+)";
+
+TEST(Reduction, AShuffleLoopInAHelperIsTheSumOfAWarpInItsFirstLane) {
+  Found found(std::string(helpers) + "__global__ void k(const float *x, float *y) { float a = x[threadIdx.x]; a = warpDown(a); if (threadIdx.x % 32 == 0) y[threadIdx.x / 32] = a; }");
+  EXPECT_EQ(describe(found), "warpDown[1] sum of v in v first of 32\nk[1] sum of a in a first of 32 (helper)\n");
+}
+
+TEST(Reduction, ButterflyUnrolledByHandIsTheMaximumOfAWarpEverywhere) {
+  Found found(std::string(helpers) + "__global__ void k(const float *x, float *y) { float a = x[threadIdx.x]; y[threadIdx.x] = a - warpBest(a); }");
+  EXPECT_EQ(describe(found), "warpBest[5] maximum of best in the result everywhere of 32\n");
+}
+
+TEST(Reduction, TwoLevelsAreOneReductionOfTheBlockAndTheWarpHelperBelongsToIt) {
+  Found found(std::string(helpers) + "__global__ void k(const float *x, float *y) { float a = x[threadIdx.x]; float t = blockTotal(a); if (threadIdx.x == 0) y[0] = t; }");
+  EXPECT_EQ(describe(found), "blockTotal[5] sum of v in v first of 256\nk[1] sum of a in t first of 256 (helper)\n");
+}
+
+TEST(Reduction, ASharedTreeAndItsBroadcastAreOneRegion) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  __shared__ float tree[256];
+  float acc = x[threadIdx.x];
+  tree[threadIdx.x] = acc;
+  __syncthreads();
+  for (int s = 128; s > 0; s >>= 1) {
+    if (threadIdx.x < s) tree[threadIdx.x] += tree[threadIdx.x + s];
+    __syncthreads();
+  }
+  y[threadIdx.x] = acc / tree[0];
+  __syncthreads();
+  tree[threadIdx.x] = acc * 2.0f;
+  __syncthreads();
+  if (threadIdx.x == 0) for (int i = 1; i < blockDim.x; ++i) tree[0] = fmaxf(tree[i], tree[0]);
+  __syncthreads();
+  y[threadIdx.x] += tree[0];
+})");
+  EXPECT_EQ(describe(found), "k[3] sum of acc in tree everywhere of 256\nk[4] maximum of an expression in tree everywhere of 256\n");
+}
+
+TEST(Reduction, ThePairOfAnOnlineSoftmaxIsAMaximumAndAScaledSum) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  float m = x[threadIdx.x], s = 1.0f + x[0];
+  for (int o = 16; o > 0; o >>= 1) {
+    float mo = __shfl_xor_sync(0xffffffffu, m, o), so = __shfl_xor_sync(0xffffffffu, s, o);
+    float mn = fmaxf(m, mo);
+    s = s * expf(m - mn) + so * expf(mo - mn);
+    m = mn;
+  }
+  y[threadIdx.x] = m + logf(s);
+})");
+  EXPECT_EQ(describe(found), "k[1] maximum of m in m everywhere of 32 scaled sum of s in s everywhere of 32\n");
+}
+
+TEST(Reduction, AScanIsNoReduction) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  float a = x[threadIdx.x];
+  for (int o = 1; o < 32; o *= 2) { float up = __shfl_up_sync(0xffffffffu, a, o); if (threadIdx.x % 32 >= o) a += up; }
+  y[threadIdx.x] = a;
+})");
+  EXPECT_EQ(describe(found), "");
+}
+
+TEST(Reduction, AMaximumThatStartsAtZeroIsNotTheMaximum) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  __shared__ float slots[256];
+  slots[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  float best = 0.0f;
+  for (int i = 0; i < 256; ++i) best = fmaxf(best, slots[i]);
+  y[threadIdx.x] = best;
+})");
+  EXPECT_EQ(describe(found), "");
+}
+
+} // namespace
