@@ -33,6 +33,12 @@ function(klineage_room name)
         target_precompile_headers(kl_${name} REUSE_FROM kl_source)
       endif()
     endif()
+    # Each access of an emulated kernel passes through the runtime: it is optimized in every build, and needs none of Clang's headers.
+    set(runtime ${sources})
+    list(FILTER runtime INCLUDE REGEX "/lib/device/emulated/runtime/")
+    if(runtime)
+      set_source_files_properties(${runtime} PROPERTIES COMPILE_OPTIONS "-O2" SKIP_PRECOMPILE_HEADERS ON)
+    endif()
   endif()
 endfunction()
 
@@ -139,4 +145,50 @@ std::span<const Migration> migrations() { return table; }
 } // namespace klineage::sql
 ")
   target_sources(kl_lineage_db PRIVATE ${CMAKE_BINARY_DIR}/generated/migrations.cpp)
+endfunction()
+
+# The example pairs of tests/steps/<id> as one table, for queries: plain.cu with expert.cu, transfer_*.cu with transfer_*.expect.cu.
+function(klineage_step_examples)
+  file(GLOB plains CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/steps/*/plain.cu ${CMAKE_SOURCE_DIR}/tests/steps/*/transfer_*.cu)
+  list(FILTER plains EXCLUDE REGEX "\\.expect\\.cu$")
+  list(SORT plains)
+  set(rows "")
+  foreach(plain ${plains})
+    get_filename_component(folder ${plain} DIRECTORY)
+    get_filename_component(step ${folder} NAME)
+    get_filename_component(stem ${plain} NAME_WE)
+    if(stem STREQUAL plain)
+      set(expert ${folder}/expert.cu)
+      set(label pair)
+    else()
+      set(expert ${folder}/${stem}.expect.cu)
+      set(label ${stem})
+    endif()
+    set(after "")
+    file(READ ${plain} before)
+    if(EXISTS ${expert})
+      file(READ ${expert} after)
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${expert})
+    endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${plain})
+    if(before MATCHES "^[^\n]*direction: simplify") # this one goes back: it begins with the expert form
+      set(swapped "${before}")
+      set(before "${after}")
+      set(after "${swapped}")
+    endif()
+    string(APPEND rows "    {\"${step}\", \"${label}\", R\"__cu__(${before})__cu__\", R\"__cu__(${after})__cu__\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/step_examples.cpp @ONLY CONTENT
+"// Written by CMake from the example pairs of tests/steps.
+#include \"retrieve/examples.h\"
+namespace klineage {
+namespace {
+const StepExample table[] = {
+${rows}    {\"\", \"\", \"\", \"\"},
+};
+} // namespace
+std::span<const StepExample> stepExamples() { return {table, sizeof(table) / sizeof(table[0]) - 1}; }
+} // namespace klineage
+")
+  target_sources(kl_retrieve PRIVATE ${CMAKE_BINARY_DIR}/generated/step_examples.cpp)
 endfunction()

@@ -244,6 +244,20 @@ Result<std::optional<VersionRow>> Corpus::version(const std::string &hash) const
   });
 }
 
+Result<std::string> Corpus::versionNamed(const std::string &prefix) const {
+  auto hashes = impl->read([&] {
+    std::vector<std::string> found;
+    Statement all(impl->db(), "SELECT hash FROM versions WHERE substr(hash, 1, length(?1)) = ?1 LIMIT 2");
+    all.bind(prefix);
+    while (all.step()) found.push_back(all.text(0));
+    return found;
+  });
+  if (!hashes) return hashes.error();
+  if (hashes->empty()) return userError("there is no version " + prefix + " in this corpus", file().string());
+  if (hashes->size() > 1) return userError("several versions begin with " + prefix, file().string(), "give more digits");
+  return hashes->front();
+}
+
 Result<std::vector<FeatureRow>> Corpus::features(const std::string &version) const {
   return impl->read([&] {
     std::vector<FeatureRow> rows;

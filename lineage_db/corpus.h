@@ -73,6 +73,7 @@ public:
   Result<std::vector<KernelRow>> kernels() const;                       ///< By name.
   Status saveVersion(const VersionRow &version, const std::vector<FeatureRow> &features);
   Result<std::optional<VersionRow>> version(const std::string &hash) const; ///< With its files.
+  Result<std::string> versionNamed(const std::string &prefix) const;        ///< The one hash that begins so, else a user error.
   Result<std::vector<FeatureRow>> features(const std::string &version) const;
 
   // The lineage.

@@ -128,7 +128,7 @@ void ShapeReader::neighbours() {
     if (!last.terms.empty()) groups[key + "|" + last.text()].insert(constant);
     if (!a.inner.empty() && a.innerTrips && *a.innerTrips >= 2 && *a.innerTrips <= 16 && a.space != 'r') {
       auto unit = a.subscripts.back().terms.find({a.inner});
-      if (unit != a.subscripts.back().terms.end() && unit->second == 1 && a.subscripts.back().terms.size() > 1) say("run." + way + a.space);
+      if (unit != a.subscripts.back().terms.end() && unit->second == 1 && a.subscripts.back().terms.size() > 1) say("run." + way + a.space), say("adjacent." + way + a.space);
     }
   }
   for (const auto &[key, offsets] : groups) {
@@ -138,7 +138,7 @@ void ShapeReader::neighbours() {
       longest = std::max(longest, length);
     }
     size_t colon = key.find(':');
-    if (longest >= 2 && key[colon + 1] != 'r') say("near." + key.substr(0, colon + 2) + (longest >= 4 ? ".4" : ".2"));
+    if (longest >= 2 && key[colon + 1] != 'r') say("near." + key.substr(0, colon + 2) + (longest >= 4 ? ".4" : ".2")), say("adjacent." + key.substr(0, colon + 2));
   }
 }
 

@@ -310,6 +310,13 @@ IndexExpr bitwise(Atom::Kind kind, const IndexExpr &left, const IndexExpr &right
     if (a && *a == 0) return right;
     if (b && *b == 0) return left;
     if (kind == Atom::Xor && left == right) return 0;
+    // (x ^ y) ^ y is x.
+    if (kind == Atom::Xor)
+      for (const auto &[outer, other] : {std::pair{&left, &right}, std::pair{&right, &left}})
+        if (const Atom *inner = soleAtom(*outer); inner && inner->kind == Atom::Xor) {
+          if (inner->left == *other) return inner->right;
+          if (inner->right == *other) return inner->left;
+        }
     if (kind == Atom::Xor)
       for (const auto &[high, low] : {std::pair{&left, &right}, std::pair{&right, &left}}) {
         int64_t unit = knownDivisor(*high);

@@ -34,6 +34,11 @@ const Loop *KernelModel::loopOf(const Stmt *stmt) const {
   return nullptr;
 }
 
+int KernelModel::changesOf(const ValueDecl *variable) const {
+  const VariableFacts &facts = state->values->factsOf(variable);
+  return facts.escaped ? -1 : int(facts.changes.size());
+}
+
 const Buffer *KernelModel::bufferOf(const ValueDecl *decl) const {
   for (const Buffer &buffer : buffers)
     if (buffer.decl == decl) return &buffer;

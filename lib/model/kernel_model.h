@@ -127,6 +127,8 @@ struct KernelModel {
   /// What integer guards say where all of them hold: `if (i < n && j % 4 == 0)` gives i - n < 0 and j % 4 = 0. Others give nothing.
   std::vector<Comparison> known(const std::vector<Guard> &guards) const;
   Pointee pointsTo(const clang::Expr *pointer) const;         ///< Of an expression of pointer (or array) type.
+  /// How often a local is changed after its declaration; -1 when its address is kept, so that anything may change it.
+  int changesOf(const clang::ValueDecl *variable) const;
   const clang::Stmt *parent(const clang::Stmt *stmt) const;
   /// Block dimensions replaced by the launch's constants where all launches agree; other atoms stay.
   IndexExpr bound(const IndexExpr &expr) const;

@@ -54,7 +54,6 @@ TEST(Races, AWarpReductionWithSyncwarpIsClean) {
 
 TEST(Races, AWarpReductionOnVolatileWithoutSyncwarpIsARaceThatNamesIt) {
   WarpReduction reduction(KL_VOLATILE);
-  emulated::Fault fault;
   MachineOptions options;
   options.reverse = true; // so that the upper lanes have written before the lower ones read
   auto machine = makeMachine(options);

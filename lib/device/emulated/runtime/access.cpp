@@ -53,23 +53,30 @@ bool onStack(const Thread &thread, uintptr_t address) {
 
 } // namespace
 
-Allocation &resolve(Thread &thread, uintptr_t address, uint32_t bytes, uint32_t site, bool write) {
-  Worker &worker = *thread.block->worker;
-  Allocation *&last = worker.lastAllocation[site < worker.launch.module.siteCount ? site : worker.launch.module.siteCount];
-  if (!last || address - last->base >= last->bytes) {
-    Allocation *found = worker.launch.memory.find(address);
-    if (!found) outOfBounds(thread, address, bytes, site, write);
-    last = found;
-  }
-  if (last->bytes - (address - last->base) < bytes) outOfBounds(thread, address, bytes, site, write);
-  if (address & (bytes - 1)) misaligned(thread, address, last->base, last->label, bytes, site, write);
-  if (write && last->constant)
+namespace {
+
+[[gnu::noinline]] Allocation &resolveAnew(Thread &thread, Allocation *&last, uintptr_t address, uint32_t bytes, uint32_t site, bool write) {
+  Allocation *found = thread.block->launch->memory.find(address);
+  if (!found || found->bytes - (address - found->base) < bytes) outOfBounds(thread, address, bytes, site, write);
+  if (address & (bytes - 1)) misaligned(thread, address, found->base, found->label, bytes, site, write);
+  if (write && found->constant)
     raise(thread, Reason::OutOfBounds,
-          at(worker.launch, site) + ": " + threadName(*thread.block, thread.linear) + " writes to constant memory (" + last->label + ")");
-  return *last;
+          at(*thread.block->launch, site) + ": " + threadName(*thread.block, thread.linear) + " writes to constant memory (" +
+              found->label + ")");
+  last = found;
+  return *found;
 }
 
-void checkShared(Thread &thread, uintptr_t address, uint32_t bytes, uint32_t site, bool write) {
+[[gnu::always_inline]] inline Allocation &resolveHere(Thread &thread, uintptr_t address, uint32_t bytes, uint32_t site, bool write) {
+  Allocation *&last = thread.lastAllocation[std::min(site, thread.siteCount)];
+  if (Allocation *known = last) [[likely]] {
+    uintptr_t offset = address - known->base;
+    if (offset < known->bytes && known->bytes - offset >= bytes && !(address & (bytes - 1)) && !(write && known->constant)) return *known;
+  }
+  return resolveAnew(thread, last, address, bytes, site, write);
+}
+
+[[gnu::always_inline]] inline void checkSharedHere(Thread &thread, uintptr_t address, uint32_t bytes, uint32_t site, bool write) {
   Block &block = *thread.block;
   size_t offset = address - reinterpret_cast<uintptr_t>(block.shared);
   if (offset > block.sharedBytes || block.sharedBytes - offset < bytes) outOfBounds(thread, address, bytes, site, write);
@@ -77,7 +84,8 @@ void checkShared(Thread &thread, uintptr_t address, uint32_t bytes, uint32_t sit
     misaligned(thread, address, reinterpret_cast<uintptr_t>(block.shared), "the block's shared memory", bytes, site, write);
 }
 
-void record(Thread &thread, RequestKind kind, uint32_t site, uint64_t key, uint64_t address, uint32_t bytes, Allocation *allocation) {
+[[gnu::always_inline]] inline void recordHere(Thread &thread, RequestKind kind, uint32_t site, uint64_t key, uint64_t address,
+                                              uint32_t bytes, Allocation *allocation) {
   Warp &warp = *thread.myWarp;
   Worker &worker = *thread.block->worker;
   while (!warp.log.add(thread.lane, warp.live, kind, site, key, address, bytes, allocation, worker.tally, thread.block->l1)) {
@@ -88,26 +96,47 @@ void record(Thread &thread, RequestKind kind, uint32_t site, uint64_t key, uint6
   ++warp.joins;
 }
 
-void access(Thread &thread, uintptr_t address, uint32_t bytes, uint32_t site, uint64_t key, Act act, RequestKind global,
-            RequestKind shared) {
-  const MachineOptions &options = thread.block->launch->options;
+[[gnu::always_inline]] inline void accessHere(Thread &thread, uintptr_t address, uint32_t bytes, uint32_t site, uint64_t key, Act act,
+                                              RequestKind global, RequestKind shared) {
   bool write = isWrite(act);
   if (address - sharedLow < sharedHigh - sharedLow) {
-    checkShared(thread, address, bytes, site, write);
-    if (options.check) touchShared(thread, address - reinterpret_cast<uintptr_t>(thread.block->shared), bytes, site, act);
-    if (options.count) record(thread, shared, site, key, address, bytes, nullptr);
+    checkSharedHere(thread, address, bytes, site, write);
+    if (thread.check) touchShared(thread, address - reinterpret_cast<uintptr_t>(thread.block->shared), bytes, site, act);
+    if (thread.count) recordHere(thread, shared, site, key, address, bytes, nullptr);
   } else if (onStack(thread, address)) {
     if (address & (bytes - 1))
       misaligned(thread, address, reinterpret_cast<uintptr_t>(thread.stack.low), "the thread's local memory", bytes, site, write);
-    if (options.count) record(thread, write ? RequestKind::LocalStore : RequestKind::LocalLoad, site, key, address, bytes, nullptr);
+    if (thread.count) recordHere(thread, write ? RequestKind::LocalStore : RequestKind::LocalLoad, site, key, address, bytes, nullptr);
     return;
   } else {
-    Allocation &allocation = resolve(thread, address, bytes, site, write);
-    if (options.check) touchGlobal(thread, allocation, address, bytes, site, act);
-    if (options.count) record(thread, allocation.constant ? RequestKind::ConstantLoad : global, site, key, address, bytes, &allocation);
+    Allocation &allocation = resolveHere(thread, address, bytes, site, write);
+    if (thread.check) touchGlobal(thread, allocation, address, bytes, site, act);
+    if (thread.count)
+      recordHere(thread, allocation.constant ? RequestKind::ConstantLoad : global, site, key, address, bytes, &allocation);
   }
   if (act == Act::VolatileRead) takeIn(thread, address);
   else if (act == Act::VolatileWrite) handOut(thread, address);
+}
+
+bool isVolatile(const Thread &thread, uint32_t site) { return site < thread.siteCount && (thread.sites[site].flags & KL_VOLATILE); }
+
+} // namespace
+
+Allocation &resolve(Thread &thread, uintptr_t address, uint32_t bytes, uint32_t site, bool write) {
+  return resolveHere(thread, address, bytes, site, write);
+}
+
+void checkShared(Thread &thread, uintptr_t address, uint32_t bytes, uint32_t site, bool write) {
+  checkSharedHere(thread, address, bytes, site, write);
+}
+
+void record(Thread &thread, RequestKind kind, uint32_t site, uint64_t key, uint64_t address, uint32_t bytes, Allocation *allocation) {
+  recordHere(thread, kind, site, key, address, bytes, allocation);
+}
+
+void access(Thread &thread, uintptr_t address, uint32_t bytes, uint32_t site, uint64_t key, Act act, RequestKind global,
+            RequestKind shared) {
+  accessHere(thread, address, bytes, site, key, act, global, shared);
 }
 
 std::string raceText(Thread &thread, const std::string &where, uint32_t bytes, uint32_t site, Act act, const std::string &other,
@@ -130,19 +159,19 @@ extern "C" {
 void kl_load(kl_thread *self, const void *address, uint32_t bytes, uint32_t site, uint64_t key) {
   Thread &thread = threadOf(self);
   spendQuantum(thread);
-  const kl_site *place = thread.block->launch->site(site);
-  bool isVolatile = place && (place->flags & KL_VOLATILE);
-  access(thread, reinterpret_cast<uintptr_t>(address), bytes, site, key, isVolatile ? Act::VolatileRead : Act::Read,
-         RequestKind::GlobalLoad, RequestKind::SharedLoad);
+  auto where = reinterpret_cast<uintptr_t>(address);
+  if (isVolatile(thread, site)) [[unlikely]]
+    access(thread, where, bytes, site, key, Act::VolatileRead, RequestKind::GlobalLoad, RequestKind::SharedLoad);
+  else accessHere(thread, where, bytes, site, key, Act::Read, RequestKind::GlobalLoad, RequestKind::SharedLoad);
 }
 
 void kl_store(kl_thread *self, void *address, uint32_t bytes, uint32_t site, uint64_t key) {
   Thread &thread = threadOf(self);
   spendQuantum(thread);
-  const kl_site *place = thread.block->launch->site(site);
-  bool isVolatile = place && (place->flags & KL_VOLATILE);
-  access(thread, reinterpret_cast<uintptr_t>(address), bytes, site, key, isVolatile ? Act::VolatileWrite : Act::Write,
-         RequestKind::GlobalStore, RequestKind::SharedStore);
+  auto where = reinterpret_cast<uintptr_t>(address);
+  if (isVolatile(thread, site)) [[unlikely]]
+    access(thread, where, bytes, site, key, Act::VolatileWrite, RequestKind::GlobalStore, RequestKind::SharedStore);
+  else accessHere(thread, where, bytes, site, key, Act::Write, RequestKind::GlobalStore, RequestKind::SharedStore);
   noteChange(thread);
 }
 

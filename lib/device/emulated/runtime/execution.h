@@ -37,6 +37,11 @@ struct Thread : kl_thread {
   Warp *myWarp = nullptr;
   uint32_t linear = 0; ///< In the block.
   int32_t quantum = 0; ///< Accesses left before others get their turn.
+  // Copies of what every access asks for.
+  bool check = true, count = true;
+  uint32_t siteCount = 0;
+  const kl_site *sites = nullptr;
+  Allocation **lastAllocation = nullptr; ///< Worker::lastAllocation
 
   // order.h explains these.
   uint32_t clock = 0, base = 0, warpBase = 0;
@@ -174,15 +179,19 @@ constexpr uint32_t sharedLow = 0x10000000, sharedHigh = 0xF0000000; ///< Where s
 inline Thread &threadOf(kl_thread *self) { return *static_cast<Thread *>(self); }
 /// Gives the host thread back to the scheduler; returns when this thread is ready again.
 void suspend(Thread &thread);
-/// Lets others run, if the quantum is used up.
-void spendQuantum(Thread &thread);
+/// Lets others run.
+void quantumSpent(Thread &thread);
 /// Something that a spinning thread may wait for has changed.
-void noteChange(Thread &thread);
+inline void noteChange(Thread &thread); ///< In worker.h.
 void makeReady(Thread &thread);
 /// Records the fault and abandons the fiber.
 [[noreturn]] void raise(Thread &thread, Reason reason, std::string detail);
 /// Records a fault from outside any fiber, or where the fiber goes on to be abandoned anyway.
 void reportFor(Block &block, Reason reason, std::string detail);
+
+inline void spendQuantum(Thread &thread) {
+  if (--thread.quantum < 0) quantumSpent(thread);
+}
 
 // ---- words for messages (messages.cpp)
 std::string at(const LaunchState &launch, uint32_t site);            ///< "kernel.cu:12:5", or "an unknown place".

@@ -138,6 +138,11 @@ bool Worker::startBlock() {
     thread.block = &block;
     thread.myWarp = &block.warps[i >> 5];
     thread.linear = i;
+    thread.check = launch.options.check;
+    thread.count = launch.options.count;
+    thread.sites = launch.module.sites;
+    thread.siteCount = launch.module.siteCount;
+    thread.lastAllocation = lastAllocation.data();
     thread.clock = thread.base = thread.warpBase = block.now;
   }
   blocks.push_back(std::move(fresh));
@@ -336,16 +341,9 @@ void suspend(Thread &thread) {
   worker.scheduler = back.fctx;
 }
 
-void spendQuantum(Thread &thread) {
-  if (--thread.quantum >= 0) return;
+void quantumSpent(Thread &thread) {
   ++thread.block->worker->activity;
   suspend(thread);
-}
-
-void noteChange(Thread &thread) {
-  Worker &worker = *thread.block->worker;
-  ++worker.activity;
-  ++worker.changes;
 }
 
 void makeReady(Thread &thread) {

@@ -58,4 +58,10 @@ private:
   std::vector<std::unique_ptr<Block>> idle;   ///< Slots to be used again.
 };
 
+inline void noteChange(Thread &thread) {
+  Worker &worker = *thread.block->worker;
+  ++worker.activity;
+  ++worker.changes;
+}
+
 } // namespace klineage::emulated

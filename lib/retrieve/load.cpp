@@ -1,0 +1,39 @@
+#include "retrieve/load.h"
+#include "gate/environment_of.h"
+#include "gate/gate.h"
+#include "support/files.h"
+#include <iostream>
+#include <iterator>
+
+namespace klineage {
+
+Result<NamedCode> loadCode(const std::string &name, unsigned sm) {
+  namespace fs = std::filesystem;
+  NamedCode code;
+  code.environment.device.sm = sm;
+  if (name == "-") {
+    std::string path = (fs::current_path() / "standard_input.cu").string();
+    code.sources.mainFile = path;
+    code.sources.files[path] = std::string(std::istreambuf_iterator<char>(std::cin), {});
+    return code;
+  }
+  fs::path path = fs::absolute(name).lexically_normal();
+  if (fs::is_directory(path)) return userError("this is a folder", name, "name a CUDA file in it");
+  auto text = readFile(path);
+  if (!text) return text.error();
+  if (fs::exists(path.parent_path() / "workload.json")) {
+    auto workload = loadWorkload(path.parent_path());
+    if (!workload) return workload.error();
+    if (auto sources = loadSources(*workload); sources && sources->files.count(path.string())) {
+      code.sources = *std::move(sources);
+      code.environment = environmentOf(*workload, "emulated", sm);
+      code.hasWorkload = true;
+      return code;
+    }
+  }
+  code.sources.mainFile = path.string();
+  code.sources.files[path.string()] = *std::move(text);
+  return code;
+}
+
+} // namespace klineage
