@@ -91,7 +91,7 @@ namespace {
   while (!warp.log.add(thread.lane, warp.live, kind, site, key, address, bytes, allocation, worker.tally, thread.block->l1)) {
     uint64_t before = warp.joins;
     suspend(thread);
-    if (warp.joins == before) warp.log.flushHalf(worker.tally, thread.block->l1);
+    if (warp.joins == before) warp.log.flushHalf(warp.live, worker.tally, thread.block->l1);
   }
   ++warp.joins;
 }

@@ -1,4 +1,5 @@
 #include "device/emulated/runtime/requests.h"
+#include <algorithm>
 
 namespace klineage::emulated {
 namespace {
@@ -86,15 +87,34 @@ void RequestLog::flush(Tally &tally, L1Model &l1) {
   origin = tail;
 }
 
-void RequestLog::flushHalf(Tally &tally, L1Model &l1) {
-  uint32_t until = head + (tail - head + 1) / 2;
-  for (; head != until; ++head)
-    if (slot(head).open) {
-      finish(slot(head), tally, l1);
+void RequestLog::flushHalf(uint32_t live, Tally &tally, L1Model &l1) {
+  std::vector<uint32_t> ages;
+  for (uint32_t at = head; at != tail; ++at) {
+    Request &request = slot(at);
+    if (!request.open) continue;
+    if (live & ~request.mask) ages.push_back(joins - request.lastJoin);
+    else finish(request, tally, l1);
+  }
+  if (ages.size() >= capacity / 2) {
+    auto middle = ages.begin() + ages.size() / 2;
+    std::nth_element(ages.begin(), middle, ages.end());
+    for (uint32_t at = head; at != tail; ++at) {
+      Request &request = slot(at);
+      if (!request.open || joins - request.lastJoin < *middle) continue;
+      finish(request, tally, l1);
       ++tally.counts[Count::split_requests];
     }
-  while (head != tail && !slot(head).open) ++head;
-  if (head == tail) origin = tail;
+  }
+  // What is left moves together. Cursors that pointed at it find it by the index.
+  std::vector<Request> left;
+  for (uint32_t at = head; at != tail; ++at)
+    if (slot(at).open) left.push_back(slot(at));
+  head = origin = tail;
+  for (Request &request : left) {
+    uint32_t at = tail++;
+    slot(at) = request;
+    enter(mix(request.kind, request.site, request.key), at);
+  }
 }
 
 } // namespace klineage::emulated

@@ -4,7 +4,8 @@
 // request to its warp's log; the others nearly always find their next access at the position behind their last one, and a small hash finds
 // it otherwise. A request in which every live lane has taken part is counted at once and leaves the log; what control flow keeps apart is
 // counted at the next barrier of the block or at the end. The log is bounded: a lane that would overfill it waits until the others
-// have come nearer, and when none can, the older half is counted as it is (split_requests says how often).
+// have come nearer. When none can, the half that lanes joined longest ago is counted as it is: a loop that some lanes have left stays behind,
+// while the place where they wait for the others keeps being joined. split_requests says how often a live lane was still missing.
 #pragma once
 #include "device/emulated/runtime/counts.h"
 #include <cstdint>
@@ -25,6 +26,7 @@ struct Request {
   uint64_t key = 0;
   uint32_t site = 0;
   uint32_t mask = 0; ///< Lanes that took part.
+  uint32_t lastJoin = 0; ///< When a lane last joined, in joins of the log.
   uint16_t bytes = 0;
   RequestKind kind = RequestKind::Branch;
   bool open = false;
@@ -72,14 +74,15 @@ public:
   }
   /// Counts what is left, complete or not.
   void flush(Tally &tally, L1Model &l1);
-  /// Counts the older half, complete or not.
-  void flushHalf(Tally &tally, L1Model &l1);
+  /// Counts what is complete, and the half that was joined longest ago; closes up the rest.
+  void flushHalf(uint32_t live, Tally &tally, L1Model &l1);
   bool idle() const { return head == tail; }
 
 private:
   Request &slot(uint32_t at) { return ring[(at - origin) & (capacity - 1)]; }
   void join(Request &request, unsigned lane, uint32_t live, uint64_t address, Tally &tally, L1Model &l1) {
     request.address[lane] = address;
+    request.lastJoin = ++joins;
     request.mask |= 1u << lane;
     if (live & ~request.mask) return;
     finish(request, tally, l1);
@@ -96,7 +99,7 @@ private:
   std::unique_ptr<Request[]> ring;
   std::unique_ptr<uint32_t[]> index; ///< Positions by hash; stale ones are seen by what lies there.
   bool crowded = false;              ///< A position found no place in the index: search the ring too.
-  uint32_t head = 0, tail = 0, origin = 0;
+  uint32_t head = 0, tail = 0, origin = 0, joins = 0;
   uint32_t cursor[32] = {};
 };
 
