@@ -102,7 +102,11 @@ namespace {
   if (address - sharedLow < sharedHigh - sharedLow) {
     checkSharedHere(thread, address, bytes, site, write);
     if (thread.check) touchShared(thread, address - reinterpret_cast<uintptr_t>(thread.block->shared), bytes, site, act);
-    if (thread.count) recordHere(thread, shared, site, key, address, bytes, nullptr);
+    if (thread.count) {
+      if (write) thread.rounds.close();
+      else ++thread.sharedReads, ++thread.rounds.between;
+      recordHere(thread, shared, site, key, address, bytes, nullptr);
+    }
   } else if (onStack(thread, address)) {
     if (address & (bytes - 1))
       misaligned(thread, address, reinterpret_cast<uintptr_t>(thread.stack.low), "the thread's local memory", bytes, site, write);
@@ -111,8 +115,11 @@ namespace {
   } else {
     Allocation &allocation = resolveHere(thread, address, bytes, site, write);
     if (thread.check) touchGlobal(thread, allocation, address, bytes, site, act);
-    if (thread.count)
+    if (thread.count) {
+      if (write) thread.rounds.close();
+      else thread.rounds.load(key);
       recordHere(thread, allocation.constant ? RequestKind::ConstantLoad : global, site, key, address, bytes, &allocation);
+    }
   }
   if (act == Act::VolatileRead) takeIn(thread, address);
   else if (act == Act::VolatileWrite) handOut(thread, address);

@@ -18,11 +18,14 @@ void land(Thread &thread, std::vector<AsyncCopy> &copies) {
 void commit(Thread &thread) {
   thread.copyGroups.push_back(std::move(thread.copies));
   thread.copies.clear();
+  thread.copyStarts.push_back(thread.sharedReads);
 }
 
 void waitFor(Thread &thread, size_t pending) {
   while (thread.copyGroups.size() > pending) {
     land(thread, thread.copyGroups.front());
+    if (!thread.copyGroups.front().empty()) thread.rounds.add(thread.sharedReads - thread.copyStarts.front());
+    thread.copyStarts.erase(thread.copyStarts.begin());
     thread.copyGroups.erase(thread.copyGroups.begin());
   }
 }

@@ -171,6 +171,7 @@ void countRequest(const Request &request, Tally &tally, L1Model &l1) {
     counts[Count::global_atomic_sectors] += sectors.size();
     counts[Count::global_atomic_lanes] += std::popcount(request.mask);
     counts[Count::global_atomic_conflicts] += conflictsOf(request);
+    eachLane(request.mask, [&](int lane) { ++tally.atomicsAt[request.address[lane]]; });
     markAll(request, sectors, true, tally);
     break;
   }

@@ -31,6 +31,33 @@ struct AsyncCopy {
   unsigned char data[16];
 };
 
+/// How often a thread had to wait for global memory, as the time model asks. Loads of one pass through a loop's body are one round; it ends
+/// at the next store or barrier, or with the next pass. Reads of shared memory in between are work that hides the wait (a tile that is
+/// fetched while the one before is used).
+struct WaitRounds {
+  uint64_t key = 0, hidden = 0;
+  uint32_t bare = 0, covered = 0; ///< Rounds with nothing in between; rounds with something, which `hidden` counts.
+  uint32_t between = 0;
+  bool open = false;
+  void load(uint64_t ofKey) {
+    if (open && ofKey == key) return;
+    close();
+    open = true;
+    between = 0;
+    key = ofKey;
+  }
+  void close() {
+    if (!open) return;
+    add(between);
+    open = false;
+    between = 0;
+  }
+  void add(uint32_t reads) {
+    if (reads) ++covered, hidden += reads;
+    else ++bare;
+  }
+};
+
 /// One CUDA thread.
 struct Thread : kl_thread {
   Block *block = nullptr;
@@ -42,6 +69,8 @@ struct Thread : kl_thread {
   uint32_t siteCount = 0;
   const kl_site *sites = nullptr;
   Allocation **lastAllocation = nullptr; ///< Worker::lastAllocation
+  WaitRounds rounds;
+  uint32_t sharedReads = 0;
 
   // order.h explains these.
   uint32_t clock = 0, base = 0, warpBase = 0;
@@ -63,6 +92,7 @@ struct Thread : kl_thread {
   uint64_t yields = 0, ticks = 0;
   std::vector<std::vector<AsyncCopy>> copyGroups; ///< Committed, oldest first.
   std::vector<AsyncCopy> copies;                  ///< Not yet committed.
+  std::vector<uint32_t> copyStarts;               ///< For each committed group, sharedReads when it was committed.
 };
 
 /// Lanes of one warp that wait for each other at one place. When all have come, `act` does the work for them.
@@ -80,6 +110,7 @@ struct Warp {
   uint64_t joins = 0;   ///< Accesses recorded; tells a lane that waits for log space whether others move.
   std::vector<Meeting> meetings;
   RequestLog log;
+  WaitRounds rounds; ///< Of the lane that waited most often.
   std::vector<uint32_t> blockMax; ///< Of each basic block, the largest count of a lane that ended.
   Thread &lane(unsigned i) const { return first[i]; }
 };
@@ -134,6 +165,8 @@ struct LaunchTotals {
   uint64_t chainSum = 0;     ///< Sum over blocks of the longest warp's latency-weighted cycles.
   uint64_t chainLongest = 0;
   uint64_t warpChainSum = 0; ///< Sum over all warps.
+  uint64_t bareRounds = 0, coveredRounds = 0, hiddenReads = 0; ///< WaitRounds, summed over warps.
+  std::unordered_map<uint64_t, uint64_t> atomicsAt; ///< Lanes by address, for the most wanted one.
   void add(const LaunchTotals &other);
 };
 

@@ -85,6 +85,10 @@ void LaunchTotals::add(const LaunchTotals &other) {
   chainSum += other.chainSum;
   chainLongest = std::max(chainLongest, other.chainLongest);
   warpChainSum += other.warpChainSum;
+  bareRounds += other.bareRounds;
+  coveredRounds += other.coveredRounds;
+  hiddenReads += other.hiddenReads;
+  for (auto &[address, lanes] : other.atomicsAt) atomicsAt[address] += lanes;
 }
 
 } // namespace klineage::emulated

@@ -10,6 +10,7 @@
 #include "device/emulated/runtime/counts.h"
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace klineage::emulated {
@@ -51,6 +52,7 @@ private:
 struct Tally {
   Counts counts;
   bool sharedTable = false; ///< Several workers write the sector bitmaps.
+  std::unordered_map<uint64_t, uint64_t> atomicsAt; ///< Lanes of global atomics by address.
 };
 
 class RequestLog {

@@ -155,6 +155,7 @@ uint32_t barrier(kl_thread *self, uint32_t id, uint32_t count, uint32_t op, bool
   Thread &thread = threadOf(self);
   Block &block = *thread.block;
   Barrier &barrier = arriveAt(thread, id, count, site);
+  thread.rounds.close();
   barrier.waiting.push_back(&thread);
   ++barrier.votes;
   barrier.ones += predicate != 0;
@@ -226,6 +227,8 @@ void threadEnded(Thread &thread) {
     byThread[i] += count;
     warp.blockMax[i] = std::max(warp.blockMax[i], count);
   }
+  thread.rounds.close();
+  if (thread.rounds.bare + thread.rounds.covered > warp.rounds.bare + warp.rounds.covered) warp.rounds = thread.rounds;
   warp.live &= ~(1u << thread.lane);
   warp.ready &= ~(1u << thread.lane);
   --block.liveThreads;
@@ -235,6 +238,7 @@ void threadEnded(Thread &thread) {
   thread.fence.reset();
   thread.copies = {};
   thread.copyGroups = {};
+  thread.copyStarts = {};
   for (Barrier &barrier : block.barriers)
     if (!barrier.waiting.empty() && complete(block, barrier)) {
       auto packed = reinterpret_cast<uintptr_t>(barrier.waiting.front()->payload);

@@ -11,6 +11,7 @@ constexpr double clockHz = 1.98e9;
 constexpr double dramBytesPerSecond = 4.8e12 * 0.88; ///< A plain copy reaches 0.87 to 0.88 of the peak.
 constexpr double l2BytesPerSecond = 5.5e12;
 constexpr double l2Bytes = 50e6;
+constexpr double atomicsPerSecond = 1.0e9;             ///< Lanes, to one address.
 constexpr double launchSeconds = 2.2e-6;             ///< Until the first block runs, and from the last to the end of the kernel.
 constexpr double blockStartCycles = 200;             ///< Placing a block and its first instructions.
 // ---- latencies, in cycles
@@ -48,7 +49,7 @@ LaunchProfile profileOf(const LaunchState &launch, const LaunchTotals &totals, u
 
   // Instructions: each basic block's static mix, times how often warps (and threads) ran it.
   std::array<double, KL_INSTRUCTION_KINDS> byWarp{};
-  double threadInstructions = 0, warpInstructions = 0, loadBlocks = 0;
+  double threadInstructions = 0, warpInstructions = 0;
   for (uint32_t b = 0; b < launch.kernel.blockCount; ++b) {
     const kl_block &block = launch.kernel.blocks[b];
     double times = double(totals.blocks.byWarp[b]) * scale, threadTimes = double(totals.blocks.byThread[b]) * scale;
@@ -56,7 +57,6 @@ LaunchProfile profileOf(const LaunchState &launch, const LaunchTotals &totals, u
       byWarp[kind] += times * block.mix[kind];
       threadInstructions += threadTimes * block.mix[kind];
     }
-    if (block.mix[KL_LOAD] || block.mix[KL_MATRIX_LOAD]) loadBlocks += times;
   }
   for (unsigned kind = 0; kind < KL_INSTRUCTION_KINDS; ++kind) {
     c[instructionNames[kind]] = byWarp[kind];
@@ -94,7 +94,6 @@ LaunchProfile profileOf(const LaunchState &launch, const LaunchTotals &totals, u
   double warpsPerBlock = double((threads + 31) / 32), blocks = double(launch.gridBlocks), units = limits.multiprocessors;
   double share = std::ceil(blocks / units) / blocks;  // of all work, what the busiest multiprocessor has
   double resident = std::min(together, std::ceil(blocks / units));
-  double waves = std::ceil(std::ceil(blocks / units) / together);
   c["occupancy_warps"] = resident * warpsPerBlock; // of the last launch; Machine sums, so divide by launches
 
   // What keeps each unit of the busiest multiprocessor busy, in cycles.
@@ -130,42 +129,45 @@ LaunchProfile profileOf(const LaunchState &launch, const LaunchTotals &totals, u
     c[std::string("model_cycles_") + pipe.name] = cycles;
   }
 
-  // How long one block takes when nothing else is in its way: its longest warp's chain, in which each basic block that loads waits
-  // once for the slowest of its loads. The chain has the latency of a hit in shared memory or L1; what is slower is added by share.
-  double loads = std::max(1.0, get(Count::global_load_requests) + get(Count::shared_load_requests) + get(Count::matrix_load_requests) +
-                                   get(Count::constant_load_requests));
-  double sectors = std::max(1.0, get(Count::global_load_sectors));
+  // How long one block takes when nothing else is in its way: its longest warp's chain, and on top its waits for global memory. The chain
+  // has the latency of a hit for every load; a wait adds what is beyond that, less the work that was found to lie between.
+  double sectors = std::max(1.0, get(Count::global_load_sectors) + get(Count::async_copy_sectors));
   double hit = get(Count::global_load_l1_hit_sectors) / sectors;
   double fromDram = l2Reads > 0 ? std::min(1.0, dramRead / 32 / l2Reads) : 0;
   double missLatency = l2Latency + fromDram * (dramLatency - l2Latency);
   double globalLatency = hit * l1Latency + (1 - hit) * missLatency;
-  double globalShare = get(Count::global_load_requests) / loads;
-  double warps = std::max(1.0, get(Count::warps));
-  double chainOfWarp = double(totals.warpChainSum) * scale / warps;
+  double warps = std::max(1.0, double(totals.counts[Count::warps]));
+  double chainOfWarp = double(totals.warpChainSum) / warps;
   double chainOfBlock = launch.issued ? double(totals.chainSum) / double(launch.issued) : 0;
-  double loadBlocksOfWarp = loadBlocks / warps;
   double unevenness = chainOfWarp > 0 ? chainOfBlock / chainOfWarp : 1; // the longest warp waits as much more often
-  double exposed = loadBlocksOfWarp * unevenness * globalShare * std::max(0.0, globalLatency - nominalLoadLatency);
+  double wait = std::max(0.0, globalLatency - nominalLoadLatency);
+  double readsOfWarp = (totals.counts[Count::shared_load_requests] + totals.counts[Count::matrix_load_requests]) / warps;
+  double cyclesPerRead = readsOfWarp > 0 ? std::min(chainOfWarp / readsOfWarp, nominalLoadLatency) : 0;
+  double between = totals.coveredRounds ? double(totals.hiddenReads) / double(totals.coveredRounds) * cyclesPerRead : 0;
+  double exposed = (double(totals.bareRounds) * wait + double(totals.coveredRounds) * std::max(0.0, wait - between)) / warps * unevenness;
   double barriersOfBlock = get(Count::barriers) / std::max(1.0, blocks);
-  double atomicCycles = get(Count::global_atomic_conflicts) / warps * 4;
-  double blockLatency = blockStartCycles + chainOfBlock + exposed + barriersOfBlock * barrierCycles + atomicCycles;
-  double latencyCycles = waves * blockLatency;
+  double blockLatency = blockStartCycles + chainOfBlock + exposed + barriersOfBlock * barrierCycles;
+  double rounds = std::max(1.0, std::ceil(blocks / units) / together);
+  double latencyCycles = rounds * blockLatency;
   // One very long block (an uneven grid) holds the end back.
   double straggler = chainOfBlock > 0 ? double(totals.chainLongest) / chainOfBlock * blockLatency : 0;
   latencyCycles = std::max(latencyCycles, straggler);
   c["model_cycles_latency"] = latencyCycles;
+  c["model_cycles_exposed"] = exposed;
 
   double multiprocessorSeconds = overlap(busiest, latencyCycles) / clockHz;
   double l2Seconds = 32 * (l2Reads + l2Writes) / l2BytesPerSecond;
-  // Few warps cannot keep the DRAM busy: bytes in flight bound the rate (Little's law).
-  double bytesPerLoad = get(Count::global_load_requests) > 0 ? 32 * get(Count::global_load_sectors) / get(Count::global_load_requests) : 128;
-  (void)bytesPerLoad;
   double dramSeconds = (dramRead + dramWritten) / dramBytesPerSecond;
   c["model_seconds_multiprocessor"] = multiprocessorSeconds;
   c["model_seconds_l2"] = l2Seconds;
   c["model_seconds_dram"] = dramSeconds;
-  // All atomics to one address go one after the other in the L2.
-  profile.seconds = launchSeconds + overlap(overlap(multiprocessorSeconds, l2Seconds), dramSeconds);
+  // Atomics to one address go one after the other in the L2.
+  uint64_t hottest = 0;
+  for (auto &[address, lanes] : totals.atomicsAt) hottest = std::max(hottest, lanes);
+  double atomicSeconds = double(hottest) * scale / atomicsPerSecond;
+  c["model_seconds_atomics"] = atomicSeconds;
+  c["registers_assumed"] = knownRegisters ? 0 : assumedRegisters;
+  profile.seconds = launchSeconds + overlap(overlap(overlap(multiprocessorSeconds, l2Seconds), dramSeconds), atomicSeconds);
   return profile;
 }
 

@@ -113,6 +113,7 @@ bool Worker::startBlock() {
     warp.exists = warp.live = warp.ready = lanes == 32 ? ~0u : (1u << lanes) - 1;
     warp.first = &block.threads[w * 32];
     warp.meetings.clear();
+    warp.rounds = {};
     warp.blockMax.assign(kinds, 0);
     if (launch.options.count) warp.log.start(lanes);
   }
@@ -158,6 +159,9 @@ void Worker::finishWarp(Block &block, Warp &warp) {
     chain += uint64_t(warp.blockMax[i]) * launch.kernel.blocks[i].depth;
   }
   totals.warpChainSum += chain;
+  totals.bareRounds += warp.rounds.bare;
+  totals.coveredRounds += warp.rounds.covered;
+  totals.hiddenReads += warp.rounds.hidden;
   block.chainMax = std::max(block.chainMax, chain);
 }
 
@@ -309,6 +313,7 @@ void Worker::run() {
     blocks.clear();
   }
   totals.counts.add(tally.counts);
+  totals.atomicsAt = std::move(tally.atomicsAt);
 }
 
 std::string Worker::stuckBecause(Block &block) {
