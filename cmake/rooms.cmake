@@ -2,10 +2,10 @@
 # lib/device keeps its two devices in sub-folders, which belong to the same room.
 
 # LLVM's and Clang's headers are parsed once, in the source room; rooms above it reuse that.
-set(KLINEAGE_PCH_ROOMS model facts step steps device gate record walk materialize retrieve)
+set(KLINEAGE_PCH_ROOMS init model facts step steps device gate record walk materialize retrieve)
 
 # Rooms whose tests link that room and what it uses, and nothing above.
-set(KLINEAGE_LOW_ROOMS support source model facts workload device gate lineage_db)
+set(KLINEAGE_LOW_ROOMS support source model facts workload init device gate lineage_db)
 
 function(klineage_room name)
   cmake_parse_arguments(ROOM "" "DIR" "USES;LIBS" ${ARGN})
@@ -92,7 +92,7 @@ inline constexpr const char *helpText = R\"klineage_help(@text@)klineage_help\";
     endif()
     add_executable(${target} ${main})
     target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
-    target_link_libraries(${target} PRIVATE kl_walk kl_materialize kl_retrieve kl_report kl_step_table)
+    target_link_libraries(${target} PRIVATE kl_walk kl_materialize kl_retrieve kl_report kl_init kl_step_table)
     set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)
   endforeach()
 endfunction()

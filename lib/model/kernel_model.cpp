@@ -18,6 +18,17 @@ std::vector<KernelModel> liftKernels(const Unit &unit) {
 
 IndexExpr KernelModel::lift(const Expr *expr) const { return state->values->lift(expr, state->values->frameOf(expr)); }
 
+IndexExpr KernelModel::lift(const Expr *expr, const std::vector<const CallExpr *> &calls) const {
+  const Frame *any = state->values->frameOf(expr), *home = any;
+  const Frame *frame = state->values->frameOf(function->getBody());
+  for (size_t i = 0; frame; ++i) {
+    if (any && frame->function == any->function) home = frame; // the innermost, when a helper is on the way twice
+    if (i == calls.size()) break;
+    frame = state->values->enterCall(calls[i], frame);
+  }
+  return state->values->lift(expr, home);
+}
+
 const Stmt *KernelModel::parent(const Stmt *stmt) const { return state->values->parent(stmt); }
 
 const Loop *KernelModel::loopFor(const ForStmt *stmt) const {

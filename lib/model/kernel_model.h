@@ -119,6 +119,9 @@ struct KernelModel {
 
   /// The value of an integer expression at its place, with single-assignment locals resolved.
   IndexExpr lift(const clang::Expr *expr) const;
+  /// The same inside the activation that `calls` lead to (Access::calls): a helper's parameters are what that call gave them. An
+  /// expression of one of the callers, an outer guard say, is lifted there.
+  IndexExpr lift(const clang::Expr *expr, const std::vector<const clang::CallExpr *> &calls) const;
   const Loop *loopOf(const clang::Stmt *stmt) const; ///< Innermost canonical loop around it, or null.
   const Loop *loopFor(const clang::ForStmt *stmt) const;
   const Buffer *bufferOf(const clang::ValueDecl *decl) const;
