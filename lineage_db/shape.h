@@ -15,6 +15,6 @@ using Shape = std::map<std::string, int>;
 Shape shapeOf(std::string_view code);
 
 /// Raised when the tokens of any code could change; a corpus with other tokens is indexed anew when it is opened for writing.
-constexpr int shapeRevision = 1;
+constexpr int shapeRevision = 2;
 
 } // namespace klineage

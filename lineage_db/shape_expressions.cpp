@@ -90,13 +90,7 @@ void ShapeReader::recordAccess(const Place &place, Use use, bool dereferenced) {
     say("wide." + how, 2);
     if (!width.empty()) say("wide" + width + "." + how);
   }
-  if (place.subscripts.size() > 1 && space == 's') {
-    const Poly &first = place.subscripts.front();
-    bool parity = false;
-    for (const auto &[product, coefficient] : first.terms)
-      for (const std::string &atom : product) parity |= atom[0] == 'I' || (atom[0] == 's' && atom.find('^') != std::string::npos);
-    if (parity) say("stage.subscript");
-  }
+  sayStage(place);
   for (const Poly &subscript : place.subscripts)
     if (isNextIteration(subscript)) say("next.iteration");
   if (!loops.empty()) {
@@ -114,6 +108,17 @@ void ShapeReader::recordAccess(const Place &place, Use use, bool dereferenced) {
   accesses.push_back(std::move(access));
 }
 
+/// buffer[k % stages][...], buffer[stage ^ 1][...]: which stage of a pipeline is meant.
+void ShapeReader::sayStage(const Place &place) {
+  if (place.subscripts.empty()) return;
+  const Poly &first = place.subscripts.front();
+  const bool alone = first.terms.size() == 1 && first.terms.begin()->first.size() == 1;
+  for (const auto &[product, coefficient] : first.terms)
+    for (const std::string &atom : product)
+      if ((place.subscripts.size() > 1 || alone) && ((atom[0] == 'I' && atom.find('/') == std::string::npos) || (atom[0] == 's' && atom.find('^') != std::string::npos)))
+        return say("stage.subscript");
+}
+
 /// Scalar accesses that one wide access could replace: constants apart, or a short loop over consecutive elements.
 void ShapeReader::neighbours() {
   std::map<std::string, std::set<int64_t>> groups;
@@ -128,7 +133,7 @@ void ShapeReader::neighbours() {
     if (!last.terms.empty()) groups[key + "|" + last.text()].insert(constant);
     if (!a.inner.empty() && a.innerTrips && *a.innerTrips >= 2 && *a.innerTrips <= 16 && a.space != 'r') {
       auto unit = a.subscripts.back().terms.find({a.inner});
-      if (unit != a.subscripts.back().terms.end() && unit->second == 1 && a.subscripts.back().terms.size() > 1) say("run." + way + a.space), say("adjacent." + way + a.space);
+      if (unit != a.subscripts.back().terms.end() && unit->second == 1 && a.subscripts.back().terms.size() > 1) say("adjacent." + way + a.space);
     }
   }
   for (const auto &[key, offsets] : groups) {
@@ -138,7 +143,7 @@ void ShapeReader::neighbours() {
       longest = std::max(longest, length);
     }
     size_t colon = key.find(':');
-    if (longest >= 2 && key[colon + 1] != 'r') say("near." + key.substr(0, colon + 2) + (longest >= 4 ? ".4" : ".2")), say("adjacent." + key.substr(0, colon + 2));
+    if (longest >= 2 && key[colon + 1] != 'r') say("adjacent." + key.substr(0, colon + 2));
   }
 }
 
@@ -347,7 +352,10 @@ void ShapeReader::expression(const Expr &expr, Use use) {
     if (expr.text == "*" && expr.kids[0]->kind != Expr::Number) {
       if (auto place = values.place(expr)) return recordAccess(*place, use, true);
     }
-    if (expr.text == "&") return; // An address alone moves nothing.
+    if (expr.text == "&") { // An address alone moves nothing.
+      if (auto place = values.place(*expr.kids[0])) sayStage(*place);
+      return;
+    }
     return expression(*expr.kids[0], expr.text == "++" || expr.text == "--" ? Use::Both : Use::Read);
   case Expr::Member:
     if (expr.text == "x" || expr.text == "y" || expr.text == "z" || expr.text == "w") {

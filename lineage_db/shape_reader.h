@@ -72,6 +72,7 @@ private:
   void assign(const Expr &expr);
   void reduction(const Expr &target, const std::string &op, const Expr &value);
   void recordAccess(const Place &place, Use use, bool dereferenced);
+  void sayStage(const Place &place);
   void neighbours();
 
   char spaceOf(const Place &place) const;

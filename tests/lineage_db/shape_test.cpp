@@ -38,8 +38,8 @@ TEST(Shape, SeesWideAccessThroughCastsAliasesAndHints) {
 }
 
 TEST(Shape, SeesNeighboursThatOneWideAccessCouldReplace) {
-  EXPECT_TRUE(has(shapeOf("a = x[4*i]; b = x[4*i+1]; c = x[4*i+2]; d = x[4*i+3];"), "near.read:g.4"));
-  EXPECT_TRUE(has(shapeOf("for (int k = 0; k < 4; ++k) v[k] = x[4 * i + k];"), "run.read:g"));
+  EXPECT_TRUE(has(shapeOf("a = x[4*i]; b = x[4*i+1]; c = x[4*i+2]; d = x[4*i+3];"), "adjacent.read:g"));
+  EXPECT_TRUE(has(shapeOf("for (int k = 0; k < 4; ++k) v[k] = x[4 * i + k];"), "adjacent.read:g"));
 }
 
 TEST(Shape, SeesHowAReductionIsMade) {
