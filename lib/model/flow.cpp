@@ -279,7 +279,7 @@ std::vector<const Access *> StagingFlow::writes() const {
   return found;
 }
 
-Result<SeenSource> StagingFlow::through(const Write &group, const Access &read, unsigned lane, StagedCopy::When when) const {
+Result<SeenSource> StagingFlow::through(const Write &group, const Access &read, unsigned lane, StagedCopy::When when, const Loop *first) const {
   const Access &write = *group.writes[0];
   const Loop *common = innermostCommon(write, read);
   bool isThreadOwn = write.space == Space::Local;
@@ -293,10 +293,26 @@ Result<SeenSource> StagingFlow::through(const Write &group, const Access &read, 
       else rename[atom->key] = IndexExpr::of(ofWriter(atom));
     }
   for (const Loop *loop : write.loops)
-    if (std::find(read.loops.begin(), read.loops.end(), loop) == read.loops.end())
-      rename[loopVariable(loop->variable)->key] = IndexExpr::of(ofWriter(loopVariable(loop->variable, loop->begin, loop->end)));
+    if (std::find(read.loops.begin(), read.loops.end(), loop) == read.loops.end()) {
+      IndexExpr begin = kernel.bound(loop->begin).substitute(rename), end = kernel.bound(loop->end).substitute(rename);
+      auto step = kernel.bound(loop->step).constant();
+      if (step && *step > 1 && !loop->descending) {
+        // Turns are counted, so that a start in [0, step) and the turn are two digits.
+        IndexExpr span = end - begin;
+        auto longest = upperBound(span);
+        IndexExpr turns = quotient((longest ? IndexExpr(*longest) : span) + IndexExpr(*step - 1), *step);
+        rename[loopVariable(loop->variable)->key] = begin + IndexExpr(*step) * IndexExpr::of(ofWriter(loopVariable(loop->variable, 0, turns)));
+      } else {
+        rename[loopVariable(loop->variable)->key] = IndexExpr::of(ofWriter(loopVariable(loop->variable, begin, end)));
+      }
+    }
   if (when == StagedCopy::PreviousIteration && common)
     rename[loopVariable(common->variable)->key] = IndexExpr::of(loopVariable(common->variable, common->begin, common->end)) - common->step;
+  // A write before the loop is seen in its first iteration.
+  auto readers = [&](const IndexExpr &expr) {
+    IndexExpr at = kernel.bound(expr);
+    return first ? at.substitute(loopVariable(first->variable), first->begin) : at;
+  };
   auto writers = [&](const IndexExpr &expr) { return kernel.bound(expr).substitute(rename); };
   IndexExpr laneDigit = group.lanes > 1 ? laneAtom(group.lanes) : IndexExpr(0);
 
@@ -305,7 +321,7 @@ Result<SeenSource> StagingFlow::through(const Write &group, const Access &read, 
   std::vector<std::pair<IndexExpr, IndexExpr>> equations;
   if (perDimension && !(readAt.size() == 1 && group.subscripts.size() == 1 && !write.subscripts.empty() && write.subscripts.size() > 1)) {
     for (size_t d = 0; d < readAt.size(); ++d) {
-      IndexExpr target = kernel.bound(readAt[d]) + (d + 1 == readAt.size() ? IndexExpr(int64_t(lane)) : IndexExpr(0));
+      IndexExpr target = readers(readAt[d]) + (d + 1 == readAt.size() ? IndexExpr(int64_t(lane)) : IndexExpr(0));
       equations.push_back({writers(group.subscripts[d]) + laneDigit * IndexExpr(group.laneStep[d]), target});
     }
   } else {
@@ -316,7 +332,7 @@ Result<SeenSource> StagingFlow::through(const Write &group, const Access &read, 
       step += group.laneStep[d] * stride;
       if (known && d < known->extents.size()) stride *= known->extents[d];
     }
-    equations.push_back({writers(write.index) + laneDigit * IndexExpr(step), kernel.bound(read.index) + IndexExpr(int64_t(lane))});
+    equations.push_back({writers(write.index) + laneDigit * IndexExpr(step), readers(read.index) + IndexExpr(int64_t(lane))});
   }
   Solver solver;
   if (!solver.run(equations)) return refusal("unsolved: the place " + write.index.key() + " is not solved for the thread that writes " + read.index.key());
@@ -359,30 +375,38 @@ Result<SeenSource> StagingFlow::seenBy(const Access &read, unsigned lane) const 
     const Loop *common = innermostCommon(write, read);
     bool earlier = write.order < read.order;
     if (!earlier && !common) continue;
-    if (write.space == Space::Shared) {
-      bool hasBarrier = false;
-      for (const Barrier &barrier : kernel.barriers) {
-        if (barrier.kind == Barrier::AsyncWait) continue;
-        bool inCommon = common && std::find(barrier.loops.begin(), barrier.loops.end(), common) != barrier.loops.end();
-        hasBarrier |= earlier ? barrier.order > write.order && barrier.order < read.order : inCommon && (barrier.order > write.order || barrier.order < read.order);
-      }
-      if (!hasBarrier) { why = refusal("no_barrier: no barrier stands between the write and the read"); continue; }
-    }
+    // A write before the loop that another write continues inside.
+    const Loop *first = nullptr;
+    if (earlier)
+      for (const auto &other : groups)
+        if (const Loop *nearer = innermostCommon(*other->writes[0], read); other != group && nearer && nearer != common) first = nearer;
+    bool isPrologue = first != nullptr;
     std::optional<SeenSource> found;
     std::vector<StagedCopy::When> tries;
     if (earlier) tries.push_back(StagedCopy::SameIteration);
-    if (common) tries.push_back(StagedCopy::PreviousIteration);
+    if (common && !isPrologue) tries.push_back(StagedCopy::PreviousIteration);
     for (auto when : tries) {
-      auto seen = through(*group, read, lane, when);
+      bool isOrdered = write.space != Space::Shared;
+      for (const Barrier &barrier : kernel.barriers) {
+        if (barrier.kind == Barrier::AsyncWait) continue;
+        bool inCommon = common && std::find(barrier.loops.begin(), barrier.loops.end(), common) != barrier.loops.end();
+        // From one iteration to the next, between the write and the read lies the loop's back edge.
+        if (when == StagedCopy::SameIteration) isOrdered |= barrier.order > write.order && barrier.order < read.order;
+        else isOrdered |= inCommon && (barrier.order > write.order || barrier.order < read.order);
+      }
+      if (!isOrdered) {
+        if (!why) why = refusal("no_barrier: no barrier stands between the write and the read");
+        continue;
+      }
+      auto seen = through(*group, read, lane, when, first);
       if (seen) { found = *seen; break; }
       if (!why || when == StagedCopy::SameIteration) why = seen.error();
     }
-    if (!found) continue;
-    // A write before the loop that another write continues inside.
-    bool isPrologue = earlier && groups.size() > 1 && std::any_of(groups.begin(), groups.end(), [&](const auto &other) {
-      const Loop *nearer = innermostCommon(*other->writes[0], read);
-      return other != group && nearer && nearer != common;
-    });
+    if (!found) {
+      // A read that may see a copy which is not understood is not understood.
+      if (why) return *why;
+      continue;
+    }
     auto &slot = isPrologue ? before : inside;
     if (isPrologue) for (auto &copy : found->copies) copy.when = StagedCopy::BeforeLoop;
     if (slot && !(slot->buffer == found->buffer && slot->index == found->index))

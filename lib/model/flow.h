@@ -48,7 +48,7 @@ private:
   const clang::ValueDecl *buffer;
   std::vector<std::shared_ptr<Write>> groups;
   std::optional<Error> problem;
-  Result<SeenSource> through(const Write &write, const Access &read, unsigned lane, StagedCopy::When when) const;
+  Result<SeenSource> through(const Write &write, const Access &read, unsigned lane, StagedCopy::When when, const Loop *first) const;
 };
 
 /// `left < right` as C++ text, with what is subtracted moved to the other side.

@@ -106,13 +106,36 @@ void IndexExpr::joinDigits() {
     for (const auto &[key, term] : sum) {
       const auto &[monomial, coefficient] = term;
       for (size_t i = 0; i < monomial.size() && !changed; ++i) {
-        const Atom &digit = *monomial[i];
+        const AtomRef held = monomial[i];
+        const Atom &digit = *held;
         if (digit.kind != Atom::Remainder) continue;
         Monomial rest = monomial;
         rest.erase(rest.begin() + i);
         IndexExpr scale = IndexExpr::term(rest, coefficient);
         IndexExpr upper = scale * digit.right * quotient(digit.left, digit.right);
         if (upper.sum.empty()) continue;
+        // c·(x % m) + c·m·((x / m) % k) is c·(x % (m·k)): the lower two of three digits.
+        for (const auto &[nextKey, next] : sum) {
+          if (changed || next.second == 0 || next.first.size() != monomial.size()) continue;
+          for (size_t j = 0; j < next.first.size() && !changed; ++j) {
+            const AtomRef heldAbove = next.first[j];
+            const Atom &above = *heldAbove;
+            if (above.kind != Atom::Remainder || !(above.left == quotient(digit.left, digit.right))) continue;
+            Monomial others = next.first;
+            others.erase(others.begin() + j);
+            IndexExpr expected = scale * digit.right;
+            if (!(expected == IndexExpr::term(others, next.second))) continue;
+            Monomial low = monomial, high = next.first;
+            int64_t lowFactor = coefficient, highFactor = next.second;
+            IndexExpr joined = scale * remainder(digit.left, digit.right * above.right);
+            addTerm(low, -lowFactor);
+            addTerm(high, -highFactor);
+            for (const auto &[ignored, added] : joined.sum) addTerm(added.first, added.second);
+            changed = true;
+          }
+          if (changed) break;
+        }
+        if (changed) break;
         bool present = std::all_of(upper.sum.begin(), upper.sum.end(), [&](const auto &entry) {
           auto it = sum.find(entry.first);
           return it != sum.end() && it->second.second == entry.second.second;
