@@ -99,7 +99,7 @@ Result<int> explain(const std::string &id, std::string file, unsigned sm, bool a
   printDeclines("Looks like it, but cannot be taken out:", sites->declinesToRemove);
   if (sites->canAdd.empty() && sites->present.empty() && sites->declinesToAdd.empty() && sites->declinesToRemove.empty())
     std::cout << "Nothing " << (line ? "on this line" : "in this file") << " looks like a place for " << id << ": " << findStep(id)->summary << ".\n";
-  if (!code->hasWorkload) std::cout << "There is no workload.json beside the file, so what depends on shapes and alignments is unknown.\n";
+  if (!code->hasWorkload) std::cout << "No workload.json beside the file calls its launcher, so what depends on shapes and alignments is unknown.\n";
   return applies ? ExitDone : ExitRefused;
 }
 

@@ -11,7 +11,8 @@ struct NamedCode {
   bool hasWorkload = false;
 };
 
-/// One CUDA file, or "-" for standard input. A file listed by a workload.json in its folder brings the folder's sources.
+/// One CUDA file, or "-" for standard input. A file listed by a workload.json in its folder brings the folder's
+/// sources; one that is not, but holds the same launcher, is judged alone with that workload's shapes and alignments.
 Result<NamedCode> loadCode(const std::string &name, unsigned sm);
 
 } // namespace klineage

@@ -110,6 +110,13 @@ TEST_F(QueryTest, ASoundSiteOutranksLikeness) {
   EXPECT_EQ(found->front().applies, "yes");
 }
 
+TEST(Catalogue, HoldsBothFormsOfEveryExamplePair) {
+  for (const StepExample &example : stepExamples()) {
+    EXPECT_FALSE(shapeOf(example.plain).empty()) << example.step << " " << example.name;
+    EXPECT_FALSE(shapeOf(example.expert).empty()) << example.step << " " << example.name;
+  }
+}
+
 // The catalogue answers alone, from the example pairs that the steps' own tests hold.
 TEST(Catalogue, FindsTheRightStepAmongTheFirstThreeForFourFragmentsOfFive) {
   std::set<std::string> known;
