@@ -4,8 +4,7 @@
 # LLVM's and Clang's headers are parsed once, in the source room; rooms above it reuse that.
 set(KLINEAGE_PCH_ROOMS init model facts step steps device gate record walk materialize retrieve)
 
-# Tools that need the gate at most, and rooms whose tests link that room and what it uses, and nothing above.
-set(KLINEAGE_LOW_TOOLS klineage gate doctor worker)
+# Rooms whose tests link that room and what it uses, and nothing above.
 set(KLINEAGE_LOW_ROOMS support source model facts workload init device gate lineage_db)
 
 function(klineage_room name)
@@ -29,6 +28,9 @@ function(klineage_room name)
         KLINEAGE_RESOURCE_DIR="${KLINEAGE_RESOURCE_DIR}" KLINEAGE_CUDA_PATH="${KLINEAGE_CUDA_PATH}"
         KLINEAGE_LLVM_MAJOR=${KLINEAGE_LLVM_MAJOR} KLINEAGE_CUDA_MAJOR=${KLINEAGE_CUDA_MAJOR})
     elseif(name IN_LIST KLINEAGE_PCH_ROOMS)
+      if(name STREQUAL device) # its structures are passed to launchers as CUDA lays them out
+        target_include_directories(kl_device SYSTEM PRIVATE ${KLINEAGE_CUDA_PATH}/include)
+      endif()
       get_target_property(source_type kl_source TYPE) # a room without sources yet has no precompiled headers to lend
       if(NOT source_type STREQUAL INTERFACE_LIBRARY)
         target_precompile_headers(kl_${name} REUSE_FROM kl_source)
@@ -93,8 +95,8 @@ inline constexpr const char *helpText = R\"klineage_help(@text@)klineage_help\";
     endif()
     add_executable(${target} ${main})
     target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
-    if(stem IN_LIST KLINEAGE_LOW_TOOLS) # needs no step: neither built nor linked for it
-      target_link_libraries(${target} PRIVATE kl_gate)
+    if(stem STREQUAL worker) # started for every run, so it carries no more than it needs
+      target_link_libraries(${target} PRIVATE kl_device)
     else()
       target_link_libraries(${target} PRIVATE kl_walk kl_materialize kl_retrieve kl_report kl_init kl_step_table)
     endif()

@@ -1,0 +1,107 @@
+// Optimize: what -O2 does to scalars and loops, without the passes that would change how many memory accesses there are or how
+// wide they are (vectorizers, loop idioms, memcpy forming), and without unrolling that no pragma asked for. The order follows
+// LLVM's function simplification pipeline.
+#include "device/emulated/lowering.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/BDCE.h"
+#include "llvm/Transforms/Scalar/CorrelatedValuePropagation.h"
+#include "llvm/Transforms/Scalar/DeadStoreElimination.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/GVN.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/InferAddressSpaces.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/LoopSimplifyCFG.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
+#include "llvm/Transforms/Scalar/Reassociate.h"
+#include "llvm/Transforms/Scalar/SCCP.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+
+namespace klineage::emulated {
+namespace {
+
+struct RevealPrivatePass : llvm::PassInfoMixin<RevealPrivatePass> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
+    return revealPrivate(function) ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  }
+};
+
+llvm::FunctionPassManager pipeline() {
+  using namespace llvm;
+  FunctionPassManager passes;
+  auto clean = [&] {
+    passes.addPass(RevealPrivatePass());
+    passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+    passes.addPass(EarlyCSEPass(true));
+    passes.addPass(SimplifyCFGPass(SimplifyCFGOptions().convertSwitchRangeToICmp(true)));
+    passes.addPass(InstCombinePass());
+  };
+  auto loops = [&](LoopPassManager manager, bool memorySSA) {
+    passes.addPass(createFunctionToLoopPassAdaptor(std::move(manager), memorySSA));
+  };
+  clean();
+  passes.addPass(InferAddressSpacesPass());
+  passes.addPass(CorrelatedValuePropagationPass());
+  passes.addPass(ReassociatePass());
+  {
+    LoopPassManager manager;
+    manager.addPass(LoopSimplifyCFGPass());
+    manager.addPass(LICMPass(LICMOptions(100, 250, false)));
+    manager.addPass(LoopRotatePass(true, false));
+    manager.addPass(LICMPass(LICMOptions(100, 250, true)));
+    loops(std::move(manager), true);
+  }
+  clean();
+  {
+    LoopPassManager manager;
+    manager.addPass(IndVarSimplifyPass(false));
+    manager.addPass(LoopFullUnrollPass(2, /*OnlyWhenForced=*/true));
+    loops(std::move(manager), false);
+  }
+  clean();
+  passes.addPass(GVNPass());
+  passes.addPass(SCCPPass());
+  passes.addPass(BDCEPass());
+  clean();
+  passes.addPass(DSEPass());
+  {
+    LoopPassManager manager;
+    manager.addPass(LICMPass(LICMOptions(100, 250, true)));
+    loops(std::move(manager), true);
+  }
+  passes.addPass(LoopUnrollPass(LoopUnrollOptions(2, /*OnlyWhenForced=*/true)));
+  clean();
+  passes.addPass(ADCEPass());
+  passes.addPass(SimplifyCFGPass(SimplifyCFGOptions().convertSwitchRangeToICmp(true)));
+  passes.addPass(LoopSimplifyPass());
+  passes.addPass(LCSSAPass());
+  return passes;
+}
+
+} // namespace
+
+void optimizeDevice(llvm::Module &device, llvm::TargetMachine &target) {
+  llvm::PassBuilder builder(&target);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(pipeline()));
+  passes.run(device, modules);
+}
+
+} // namespace klineage::emulated

@@ -1,0 +1,44 @@
+// Inline PTX as statements. Knows PTX's grammar as far as inline assembly uses it, and nothing of what instructions do.
+#pragma once
+#include "support/result.h"
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace klineage::emulated {
+
+struct PtxOperand {
+  enum Kind { Name, Number, Vector, Address } kind = Name;
+  std::string text;                 ///< Register ("low"), argument ("$3"), special register ("%laneid") or literal ("0x10", "0f3f800000").
+  bool negated = false;             ///< !p
+  std::string second;               ///< q of p|q
+  std::vector<PtxOperand> elements; ///< Vector: its registers. Address: the base.
+  int64_t offset = 0;               ///< Address: bytes after the base.
+};
+
+struct PtxInstruction {
+  std::string predicate;            ///< Of @p, or empty.
+  bool predicateNegated = false;
+  std::vector<std::string> opcode;  ///< "cvt.rn.f16.f32" split at its dots.
+  std::vector<PtxOperand> operands;
+  std::string text;                 ///< As written, for messages.
+
+  bool has(std::string_view modifier) const;
+  const std::string &operation() const { return opcode.front(); }
+};
+
+struct PtxDeclaration {
+  std::string type;                 ///< "b32", "pred", ...
+  std::vector<std::string> names;
+};
+
+struct PtxBody {
+  std::vector<PtxDeclaration> declarations;
+  std::vector<PtxInstruction> instructions;
+};
+
+/// A refusal names the statement that is not understood ("unsupported_ptx: ...").
+Result<PtxBody> parsePtx(std::string_view text);
+
+} // namespace klineage::emulated
