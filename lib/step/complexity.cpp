@@ -41,7 +41,7 @@ public:
     return true;
   }
   bool VisitVarDecl(clang::VarDecl *variable) {
-    if (variable->hasAttr<clang::CUDASharedAttr>()) total += SharedArray;
+    if (variable->hasAttr<clang::CUDASharedAttr>()) total += SharedArray + (hasOddRows(variable->getType()) ? Hint : 0);
     else if (variable->isLocalVarDecl() && variable->getType()->isArrayType()) total += LocalArray;
     if (variable->getType().isRestrictQualified()) total += 1;
     return true;
@@ -57,6 +57,16 @@ public:
   }
 
 private:
+  /// Rows of a length that is no power of two, or is a sum, ask the reader to think of banks.
+  static bool hasOddRows(clang::QualType type) {
+    const clang::ArrayType *inner = nullptr;
+    unsigned dimensions = 0;
+    for (; type->isArrayType(); type = inner->getElementType()) inner = type->getAsArrayTypeUnsafe(), ++dimensions;
+    if (dimensions < 2) return false;
+    if (auto *known = llvm::dyn_cast<clang::ConstantArrayType>(inner)) return !known->getSize().isPowerOf2();
+    auto *dependent = llvm::dyn_cast<clang::DependentSizedArrayType>(inner);
+    return dependent && dependent->getSizeExpr() && llvm::isa<clang::BinaryOperator>(dependent->getSizeExpr()->IgnoreParenImpCasts());
+  }
   void countAssignment(const clang::Expr *expression) {
     if (auto *binary = llvm::dyn_cast<clang::BinaryOperator>(expression))
       if (binary->isAssignmentOp()) total += Statement;

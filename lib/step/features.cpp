@@ -11,11 +11,13 @@ size_t solidBefore(const std::string &text, size_t offset) {
   return std::count_if(text.begin(), text.begin() + std::min(offset, text.size()), [](unsigned char c) { return !std::isspace(c); });
 }
 
-/// A stretch of the text after the edits, in solid characters. A place that no edit touched is a stretch of length 0.
+/// A stretch of the text after the edits, in solid characters. A place that no edit touched is a stretch of length 0; a place that
+/// was deleted is nowhere, so that its neighbour is not taken for it.
 struct Stretch {
   std::string file;
   size_t begin = 0, end = 0;
-  bool holds(const std::string &otherFile, size_t at) const { return file == otherFile && at >= begin && at <= end; }
+  bool deleted = false;
+  bool holds(const std::string &otherFile, size_t at) const { return !deleted && file == otherFile && at >= begin && at <= end; }
   bool exact() const { return begin == end; }
 };
 
@@ -27,7 +29,7 @@ Stretch follow(const Locus &locus, const Edits &edits, const SourceSet &edited) 
   std::stable_sort(own.begin(), own.end(), [](const Edit *a, const Edit *b) { return a->offset < b->offset; });
   long shift = 0;
   size_t begin = 0, end = 0;
-  bool inside = false;
+  bool inside = false, deleted = false;
   const Edit *last = nullptr;
   for (const Edit *edit : own) {
     if (last && last->offset == edit->offset && last->length == edit->length && last->replacement == edit->replacement) continue;
@@ -35,6 +37,7 @@ Stretch follow(const Locus &locus, const Edits &edits, const SourceSet &edited) 
     bool covers = locus.offset >= edit->offset && locus.offset < edit->offset + edit->length;
     if (covers) {
       inside = true;
+      deleted = std::all_of(edit->replacement.begin(), edit->replacement.end(), [](unsigned char c) { return std::isspace(c); });
       begin = edit->offset + shift;
       end = begin + edit->replacement.size();
       break;
@@ -45,8 +48,8 @@ Stretch follow(const Locus &locus, const Edits &edits, const SourceSet &edited) 
   }
   if (!inside) begin = end = locus.offset + shift;
   const auto text = edited.files.find(locus.file);
-  if (text == edited.files.end()) return {locus.file, 0, 0};
-  return {locus.file, solidBefore(text->second, begin), solidBefore(text->second, end)};
+  if (text == edited.files.end()) return {locus.file, 0, 0, deleted};
+  return {locus.file, solidBefore(text->second, begin), solidBefore(text->second, end), deleted};
 }
 
 std::string withoutPosition(const Feature &feature) {

@@ -1,0 +1,340 @@
+#include "step/staging.h"
+#include "step/loop_tiling.h"
+
+namespace klineage {
+namespace {
+
+using namespace clang;
+
+const BinaryOperator *assignmentOf(const KernelModel &kernel, const Expr *target) {
+  for (const Stmt *at = kernel.parent(target); at && isa<Expr>(at); at = kernel.parent(at))
+    if (auto *op = dyn_cast<BinaryOperator>(at))
+      return op->getOpcode() == BO_Assign && op->getLHS()->IgnoreParens() == target->IgnoreParens() ? op : nullptr;
+  return nullptr;
+}
+
+std::vector<const Loop *> commonPrefix(std::vector<const Loop *> a, const std::vector<const Loop *> &b) {
+  unsigned n = 0;
+  while (n < a.size() && n < b.size() && a[n] == b[n]) ++n;
+  a.resize(n);
+  return a;
+}
+
+bool isConstant(const Expr *expr) {
+  expr = expr->IgnoreParenImpCasts();
+  if (isa<FloatingLiteral>(expr) || isa<IntegerLiteral>(expr)) return true;
+  if (auto *cast = dyn_cast<ExplicitCastExpr>(expr)) return isConstant(cast->getSubExpr());
+  if (auto *call = dyn_cast<CallExpr>(expr))
+    return call->getDirectCallee() && call->getNumArgs() == 1 && isConstant(call->getArg(0));
+  if (auto *made = dyn_cast<CXXConstructExpr>(expr)) return made->getNumArgs() == 0 || (made->getNumArgs() == 1 && isConstant(made->getArg(0)));
+  return false;
+}
+
+/// The accesses that an expression makes, also through the locals that it names.
+void collectAccesses(const KernelModel &kernel, const Expr *expr, std::vector<const Access *> &found, unsigned depth = 0) {
+  if (depth > 6) return;
+  struct Finder : RecursiveASTVisitor<Finder> {
+    std::set<const Stmt *> all;
+    std::vector<const VarDecl *> locals;
+    bool VisitStmt(Stmt *stmt) { return all.insert(stmt), true; }
+    bool VisitDeclRefExpr(DeclRefExpr *ref) {
+      if (auto *decl = dyn_cast<VarDecl>(ref->getDecl()); decl && decl->isLocalVarDecl()) locals.push_back(decl);
+      return true;
+    }
+  } finder;
+  finder.TraverseStmt(const_cast<Expr *>(expr));
+  for (const Access &access : kernel.accesses)
+    if (finder.all.count(access.expr) && access.kind == Access::Read) found.push_back(&access);
+  for (const VarDecl *local : finder.locals) {
+    if (local->getInit()) collectAccesses(kernel, local->getInit(), found, depth + 1);
+    for (const Expr *each : assignmentsTo(local, kernel.function->getBody()))
+      if (auto *op = dyn_cast<BinaryOperator>(each)) collectAccesses(kernel, op->getRHS(), found, depth + 1);
+    for (const Access *write : kernel.accessesOf(local))
+      if (write->kind == Access::Write)
+        if (const BinaryOperator *op = assignmentOf(kernel, write->expr)) collectAccesses(kernel, op->getRHS(), found, depth + 1);
+  }
+}
+
+bool changesBetween(const KernelModel &kernel, const VarDecl *decl, SourceLocation from, SourceLocation to) {
+  const SourceManager &manager = kernel.unit->manager(Side::Device);
+  for (const Expr *each : assignmentsTo(decl, kernel.function->getBody()))
+    if (manager.isBeforeInTranslationUnit(from, each->getBeginLoc()) && manager.isBeforeInTranslationUnit(each->getBeginLoc(), to)) return true;
+  return false;
+}
+
+void addThreadIndices(std::vector<AtomRef> &own) {
+  for (unsigned axis = 0; axis < 3; ++axis) own.push_back(threadIdx(axis));
+}
+
+/// Quantities of the loops around both, and of locals, that differ between the thread that copies and the one that reads.
+void addDiffering(const Staging &staging, const StagedCopy &copy, std::vector<AtomRef> &own) {
+  const KernelModel &kernel = *staging.kernel;
+  auto differs = [&](const IndexExpr &value) {
+    return std::any_of(own.begin(), own.end(), [&](const AtomRef &atom) { return value.mentions(atom); });
+  };
+  for (const Loop *loop : staging.common)
+    if (differs(loop->begin) || differs(loop->step)) own.push_back(loopVariable(loop->variable));
+  std::vector<const Access *> sources;
+  collectAccesses(kernel, copy.value, sources);
+  sources.push_back(copy.write);
+  for (const Access *access : sources)
+    for (const AtomRef &atom : access->index.atoms()) {
+      if (atom->kind != Atom::Variable || !atom->decl) continue;
+      auto *local = dyn_cast<VarDecl>(atom->decl);
+      bool uniform = local && (!local->getInit() || kernel.isUniform(local->getInit()));
+      if (local)
+        for (const Expr *each : assignmentsTo(local, kernel.function->getBody()))
+          if (auto *op = dyn_cast<BinaryOperator>(each)) uniform &= kernel.isUniform(op->getRHS());
+      if (!uniform) own.push_back(atom);
+    }
+}
+
+/// e = stride × high + low for both sides, when the writer's own terms show the stride.
+std::vector<Meeting> split(const Meeting &meeting, const std::vector<AtomRef> &own, const PlaceInKernel &reader) {
+  int64_t stride = 1;
+  auto consider = [&](const IndexExpr &value) {
+    for (const auto &[key, term] : value.terms())
+      if (!term.first.empty()) stride = std::max(stride, std::abs(term.second));
+  };
+  consider(meeting.written);
+  consider(meeting.read);
+  if (stride < 2) return {meeting};
+  auto part = [&](const IndexExpr &value, bool high) {
+    IndexExpr result;
+    for (const auto &[key, term] : value.terms()) {
+      IndexExpr product(1);
+      for (const AtomRef &atom : term.first) product = product * IndexExpr::of(atom);
+      bool whole = term.second % stride == 0 && !term.first.empty();
+      if (term.first.empty()) result = result + IndexExpr(high ? term.second / stride : term.second % stride);
+      else if (whole == high) result = result + IndexExpr(high ? term.second / stride : term.second) * product;
+    }
+    return result;
+  };
+  Meeting high{part(meeting.written, true), part(meeting.read, true), {}};
+  Meeting low{part(meeting.written, false), part(meeting.read, false), {}};
+  auto highText = reader.print(high.read), lowText = reader.print(low.read);
+  if (!highText || !lowText) return {meeting};
+  high.text = *highText, low.text = *lowText;
+  std::vector<Meeting> result{high}, rest = split(low, own, reader);
+  result.insert(result.end(), rest.begin(), rest.end());
+  return result;
+}
+
+std::vector<IndexExpr> subscriptsOf(const Access &access) {
+  return access.subscripts.empty() ? std::vector<IndexExpr>{access.index} : access.subscripts;
+}
+
+/// The expressions in the brackets, outermost dimension first; empty when the access is not spelled with them.
+std::vector<const Expr *> bracketsOf(const Expr *expr) {
+  std::vector<const Expr *> brackets;
+  expr = expr->IgnoreParenImpCasts();
+  while (auto *subscript = dyn_cast<ArraySubscriptExpr>(expr)) {
+    brackets.insert(brackets.begin(), subscript->getIdx());
+    expr = subscript->getBase()->IgnoreParenImpCasts();
+  }
+  return brackets;
+}
+
+std::optional<Piece> conditional(const KernelModel &kernel, const std::vector<Conjunct> &parts, const Known &known, const Remap &remap,
+                                 const Piece &value, const std::optional<Piece> &otherwise) {
+  std::string condition;
+  for (const Conjunct &part : parts) {
+    if (part.positive)
+      if (auto mapped = remap.map(*part.positive); mapped && known.implies(*mapped)) continue;
+    auto text = remap.print(part.expr);
+    if (!text) return std::nullopt;
+    condition += (condition.empty() ? "" : " && ") + (part.negated ? "!(" + text->text + ")" : text->within(Piece::And));
+  }
+  if (condition.empty()) return value;
+  if (!otherwise) return std::nullopt;
+  return Piece{condition + " ? " + value.within(Piece::Or) + " : " + otherwise->within(Piece::Conditional), Piece::Conditional};
+}
+
+std::optional<Piece> viaCopy(const Staging &staging, const StagedCopy &copy, const Access &read, const Known &known,
+                             const PlaceInKernel &place, const Remap *outer, bool splitting);
+
+/// A read, inside the copied value, of an array that the copying thread filled itself.
+std::optional<Piece> throughOwnArray(const KernelModel &kernel, const Expr *expr, const Remap &remap, const Known &known) {
+  for (const Access &access : kernel.accesses) {
+    if (access.expr->IgnoreParens() != expr || access.space != Space::Local || access.kind != Access::Read) continue;
+    const Buffer *buffer = kernel.bufferOf(access.buffer);
+    if (!buffer) return std::nullopt;
+    auto staged = stagingOf(kernel, *buffer);
+    if (auto *inner = std::get_if<Staging>(&staged))
+      for (const StagedCopy &copy : inner->copies)
+        if (auto piece = viaCopy(*inner, copy, access, known, remap.reader(), &remap, false)) return piece;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<Piece> viaCopy(const Staging &staging, const StagedCopy &copy, const Access &read, const Known &known,
+                             const PlaceInKernel &place, const Remap *outer, bool splitting) {
+  const KernelModel &kernel = *staging.kernel;
+  std::vector<AtomRef> own;
+  if (staging.buffer->space == Space::Shared) addThreadIndices(own);
+  for (const Loop *loop : copy.ownLoops) own.push_back(loopVariable(loop->variable));
+  if (staging.buffer->space == Space::Shared) addDiffering(staging, copy, own);
+  std::vector<IndexExpr> written = subscriptsOf(*copy.write), wanted = subscriptsOf(read);
+  std::vector<const Expr *> brackets = bracketsOf(read.expr);
+  if (written.size() != wanted.size()) return std::nullopt;
+  std::vector<Meeting> meetings;
+  for (unsigned d = 0; d < written.size(); ++d) {
+    // A constant subscript on both sides that differs: this read never sees this copy.
+    if (written[d].constant() && wanted[d].constant() && !(written[d] == wanted[d])) return std::nullopt;
+    IndexExpr value = wanted[d];
+    std::optional<Piece> text;
+    if (outer) {
+      auto mapped = outer->map(value);
+      if (!mapped) return std::nullopt;
+      value = *mapped;
+      text = brackets.size() == written.size() ? outer->print(brackets[d]) : place.print(value);
+    } else if (brackets.size() == written.size()) {
+      text = Piece{kernel.unit->text(brackets[d]->IgnoreImplicit()), precedenceOf(brackets[d])};
+    } else {
+      text = place.print(value);
+    }
+    if (!text) return std::nullopt;
+    meetings.push_back({written[d], value, *text});
+  }
+  if (splitting) {
+    std::vector<Meeting> parts;
+    for (const Meeting &meeting : meetings)
+      for (Meeting &part : split(meeting, own, place)) parts.push_back(std::move(part));
+    if (parts.size() == meetings.size()) return std::nullopt;
+    meetings = std::move(parts);
+  }
+  if (outer) {
+    meetings.insert(meetings.end(), outer->meetings().begin(), outer->meetings().end());
+    own.insert(own.end(), outer->writersOwn().begin(), outer->writersOwn().end());
+  }
+  Known here = known;
+  for (unsigned d = 0; d < wanted.size() && !outer; ++d) {
+    here.assume(wanted[d] + IndexExpr(1));
+    if (d < staging.buffer->extents.size()) here.assume(IndexExpr(staging.buffer->extents[d]) - wanted[d]);
+  }
+  Remap remap(kernel, place, meetings, own);
+  remap.otherThread = staging.buffer->space == Space::Shared || (outer && outer->otherThread);
+  remap.stable = [&](const VarDecl *local) {
+    return onlyValueOf(kernel, local) || !changesBetween(kernel, local, copy.statement->getEndLoc(), read.expr->getBeginLoc());
+  };
+  remap.throughArray = [&](const Expr *expr, const Remap &self) -> std::optional<Piece> {
+    if (auto *choice = dyn_cast<ConditionalOperator>(expr)) {
+      auto value = self.print(choice->getTrueExpr()), otherwise = self.print(choice->getFalseExpr());
+      if (!value || !isConstant(choice->getFalseExpr())) return std::nullopt;
+      return conditional(kernel, conjunctsOf(kernel, choice->getCond()), here, self, *value, otherwise);
+    }
+    return throughOwnArray(kernel, expr, self, here);
+  };
+  auto value = remap.print(copy.value);
+  if (!value) return std::nullopt;
+  std::vector<Conjunct> parts;
+  for (const Guard &guard : copy.guards)
+    for (const Conjunct &part : conjunctsOf(kernel, guard.condition, guard.negated)) parts.push_back(part);
+  std::optional<Piece> otherwise = copy.otherwise ? remap.print(copy.otherwise) : Piece{zeroOf(staging.buffer->element), Piece::Primary};
+  return conditional(kernel, parts, here, remap, *value, otherwise);
+}
+
+} // namespace
+
+Decline declineAt(const KernelModel &kernel, std::string reason, const Stmt *at, std::string text) {
+  return {std::move(reason), kernel.unit->where(at->getBeginLoc()), std::move(text)};
+}
+Decline declineAt(const KernelModel &kernel, std::string reason, const Decl *at, std::string text) {
+  return {std::move(reason), kernel.unit->where(at->getLocation()), std::move(text)};
+}
+
+std::variant<Staging, NotStaged> stagingOf(const KernelModel &kernel, const Buffer &buffer) {
+  std::string name = buffer.decl->getNameAsString();
+  auto no = [&](std::string reason, const Stmt *at, std::string text, bool quiet = false) {
+    return NotStaged{at ? declineAt(kernel, std::move(reason), at, std::move(text)) : declineAt(kernel, std::move(reason), buffer.decl, std::move(text)), quiet};
+  };
+  Staging staging;
+  staging.kernel = &kernel;
+  staging.buffer = &buffer;
+  bool first = true;
+  unsigned firstRead = ~0u, lastWrite = 0;
+  std::vector<const Access *> writes;
+  for (const Access *access : kernel.accessesOf(buffer.decl)) {
+    if (access->kind == Access::ReadWrite || access->kind == Access::Atomic)
+      return no("unsupported_form", access->expr, name + " is updated in place, so it holds more than copies", true);
+    if (access->width != 1) return no("held_by", access->expr, name + " is accessed several elements at a time; take out vector_load or vector_store first");
+    if (access->isVolatile) return no("unsupported_form", access->expr, name + " is volatile", true);
+    staging.common = first ? access->loops : commonPrefix(staging.common, access->loops);
+    first = false;
+    if (access->kind == Access::Read) staging.reads.push_back(access), firstRead = std::min(firstRead, access->order);
+    else writes.push_back(access), lastWrite = std::max(lastWrite, access->order);
+  }
+  if (writes.empty() || staging.reads.empty()) return no("unsupported_form", nullptr, name + " is not both written and read here", true);
+  if (lastWrite > firstRead) return no("held_by", writes.back()->expr, name + " is filled for a later iteration while it is read; take out double_buffer first");
+  if (buffer.space == Space::Shared) {
+    bool between = std::any_of(kernel.barriers.begin(), kernel.barriers.end(), [&](const Barrier &barrier) {
+      return barrier.order > lastWrite && barrier.order < firstRead && (barrier.kind == Barrier::Block || barrier.kind == Barrier::GroupSync);
+    });
+    if (!between) return no("unsupported_form", writes.back()->expr, "no barrier stands between the writes and the reads of " + name);
+  }
+  // Guards around everything belong to neither side.
+  auto shared = [&](const Guard &guard) {
+    return std::all_of(staging.reads.begin(), staging.reads.end(), [&](const Access *read) {
+      return std::any_of(read->guards.begin(), read->guards.end(), [&](const Guard &each) { return each.condition == guard.condition && each.negated == guard.negated; });
+    });
+  };
+  std::map<const Expr *, const Access *> fills; // A constant stored in the other branch, by the branch's condition.
+  for (const Access *write : writes) {
+    const BinaryOperator *assignment = assignmentOf(kernel, write->expr);
+    if (!assignment) return no("unsupported_form", write->expr, name + " is filled by something else than an assignment");
+    staging.fillStatements.push_back(assignment);
+    if (isConstant(assignment->getRHS()) && !write->guards.empty()) {
+      fills[write->guards.back().condition] = write;
+      continue;
+    }
+    StagedCopy copy;
+    copy.write = write, copy.value = assignment->getRHS(), copy.statement = assignment;
+    copy.ownLoops.assign(write->loops.begin() + staging.common.size(), write->loops.end());
+    for (const Guard &guard : write->guards)
+      if (!shared(guard)) copy.guards.push_back(guard);
+    staging.copies.push_back(copy);
+  }
+  if (staging.copies.empty()) return no("unsupported_form", nullptr, name + " holds constants only", true);
+  for (StagedCopy &copy : staging.copies) {
+    if (!copy.guards.empty())
+      if (auto fill = fills.find(copy.guards.back().condition); fill != fills.end()) {
+        copy.otherwise = assignmentOf(kernel, fill->second->expr)->getRHS();
+        fills.erase(fill);
+      }
+    std::vector<const Access *> sources;
+    collectAccesses(kernel, copy.value, sources);
+    bool global = false;
+    for (const Access *source : sources) {
+      if (source->space == Space::Global || source->space == Space::Constant) {
+        global = true;
+        if (std::find(staging.sources.begin(), staging.sources.end(), source->buffer) == staging.sources.end()) staging.sources.push_back(source->buffer);
+      } else if (source->space == Space::Shared) {
+        return no("unsupported_form", copy.statement, name + " is filled from other shared memory", true);
+      }
+      if (!source->exact && source->space == Space::Global)
+        return no("opaque_index", source->expr, "which element of " + source->buffer->getNameAsString() + " is copied depends on memory or cannot be told");
+    }
+    if (!global && buffer.space == Space::Shared) return no("unsupported_form", copy.statement, name + " holds computed values, not copies of global memory", true);
+  }
+  if (!fills.empty()) return no("unsupported_form", fills.begin()->second->expr, name + " is filled with a constant apart from its copies");
+  return staging;
+}
+
+Result<Piece> withoutStaging(const Staging &staging, const Access &read) {
+  const KernelModel &kernel = *staging.kernel;
+  PlaceInKernel place(kernel, read.statement);
+  Known known(kernel, read.guards, read.loops);
+  for (bool splitting : {false, true}) {
+    std::optional<Piece> found;
+    for (const StagedCopy &copy : staging.copies) {
+      auto piece = viaCopy(staging, copy, read, known, place, nullptr, splitting);
+      if (!piece) continue;
+      if (!found) found = piece;
+    }
+    if (found) return *found;
+  }
+  return refusal("what " + kernel.unit->text(read.expr) + " holds cannot be said where it is read", kernel.unit->where(read.expr->getBeginLoc()));
+}
+
+} // namespace klineage
