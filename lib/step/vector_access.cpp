@@ -1,0 +1,266 @@
+#include "step/vector_access.h"
+#include <algorithm>
+#include <cctype>
+
+namespace klineage {
+using namespace clang;
+
+const char *component(unsigned lane) {
+  static const char *const names[] = {"x", "y", "z", "w"};
+  return names[lane];
+}
+
+unsigned lanesOf(QualType type) {
+  const auto *record = type.getNonReferenceType().getUnqualifiedType()->getAsCXXRecordDecl();
+  if (!record || !record->getIdentifier()) return 0;
+  llvm::StringRef name = record->getName();
+  for (const char *scalar : {"float", "int", "uint"})
+    if (name.consume_front(scalar) && (name == "2" || name == "4")) return name[0] - '0';
+  return 0;
+}
+
+std::string vectorTypeOf(QualType scalar, unsigned width) {
+  const auto *builtin = scalar.getUnqualifiedType()->getAs<BuiltinType>();
+  std::string digit = std::to_string(width);
+  if (!builtin || (width != 2 && width != 4)) return {};
+  switch (builtin->getKind()) {
+  case BuiltinType::Float: return "float" + digit;
+  case BuiltinType::Int: return "int" + digit;
+  case BuiltinType::UInt: return "uint" + digit;
+  default: return {};
+  }
+}
+
+std::string VectorView::element(unsigned lane) const {
+  if (first.empty()) return base + "[" + std::to_string(lane) + "]";
+  return base + "[" + first + (lane ? " + " + std::to_string(lane) : "") + "]";
+}
+
+namespace {
+
+/// A pointer expression without parentheses and loads.
+const Expr *core(const Expr *expr) { return expr->IgnoreParenImpCasts(); }
+
+bool isPlain(const Expr *expr) { return isa<DeclRefExpr, MemberExpr, ArraySubscriptExpr, CallExpr, IntegerLiteral>(core(expr)); }
+
+std::string grouped(const Unit &unit, const Expr *expr) {
+  std::string text = unit.text(expr);
+  return text.empty() || isPlain(expr) || isa<ParenExpr>(expr) ? text : "(" + text + ")";
+}
+
+std::string scaled(const Unit &unit, const Expr *index, unsigned width) {
+  if (!index) return {};
+  Expr::EvalResult value;
+  if (!index->isValueDependent() && index->EvaluateAsInt(value, unit.ast(Side::Device))) {
+    int64_t constant = value.Val.getInt().getExtValue() * width;
+    return constant == 0 ? std::string() : std::to_string(constant);
+  }
+  std::string text = grouped(unit, index);
+  return text.empty() ? text : std::to_string(width) + " * " + text;
+}
+
+std::string plus(const std::string &a, const std::string &b) { return a.empty() ? b : b.empty() ? a : a + " + " + b; }
+
+/// Counts assignments to a variable in the function that holds it: a pointer that moves is no fixed base.
+class Assignments : public RecursiveASTVisitor<Assignments> {
+public:
+  explicit Assignments(const VarDecl *variable) : variable(variable) {}
+  bool VisitBinaryOperator(BinaryOperator *op) {
+    if (op->isAssignmentOp()) note(op->getLHS());
+    return true;
+  }
+  bool VisitUnaryOperator(UnaryOperator *op) {
+    if (op->isIncrementDecrementOp()) note(op->getSubExpr());
+    return true;
+  }
+  bool any = false;
+
+private:
+  void note(const Expr *target) {
+    if (const auto *ref = dyn_cast<DeclRefExpr>(core(target))) any |= ref->getDecl() == variable;
+  }
+  const VarDecl *variable;
+};
+
+bool isReassigned(const VarDecl *variable) {
+  const auto *function = dyn_cast<FunctionDecl>(variable->getDeclContext());
+  if (!function || !function->getBody()) return true;
+  Assignments assignments(variable);
+  assignments.TraverseStmt(function->getBody());
+  return assignments.any;
+}
+
+/// The scalar pointer under the cast, as base and offset text.
+Status followCast(const Unit &unit, const Expr *pointer, VectorView &view) {
+  const Expr *expr = core(pointer);
+  if (const auto *ref = dyn_cast<DeclRefExpr>(expr)) {
+    const auto *variable = dyn_cast<VarDecl>(ref->getDecl());
+    if (!variable || isa<ParmVarDecl>(variable) || !variable->hasInit()) return refusal("the buffer itself is declared as vectors");
+    if (isReassigned(variable)) return refusal("the vector pointer " + variable->getNameAsString() + " is moved");
+    return followCast(unit, variable->getInit(), view);
+  }
+  const auto *cast = dyn_cast<ExplicitCastExpr>(expr);
+  if (!cast) return refusal("the vector pointer is no cast of a scalar pointer");
+  const Expr *scalar = cast->getSubExpr()->IgnoreParens();
+  const Expr *inner = core(scalar);
+  // &a[i] is a + i, so that its elements read a[i + k].
+  if (const auto *address = dyn_cast<UnaryOperator>(inner); address && address->getOpcode() == UO_AddrOf)
+    if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(core(address->getSubExpr()))) {
+      Expr::EvalResult value;
+      bool zero = !subscript->getIdx()->isValueDependent() && subscript->getIdx()->EvaluateAsInt(value, unit.ast(Side::Device)) && value.Val.getInt() == 0;
+      view.base = grouped(unit, subscript->getBase());
+      view.first = plus(zero ? std::string() : unit.text(subscript->getIdx()), view.first);
+      view.scalarType = subscript->getType().getUnqualifiedType().getAsString();
+      return view.base.empty() ? Status(refusal("the code comes from a macro")) : Status(Done{});
+    }
+  QualType pointee = inner->getType()->isArrayType() ? QualType(inner->getType()->getArrayElementTypeNoTypeQual(), 0) : inner->getType()->getPointeeType();
+  if (pointee.isNull() || pointee->isRecordType() || pointee->isVoidType()) return refusal("the vector pointer is no cast of a scalar pointer");
+  view.base = grouped(unit, scalar);
+  view.scalarType = pointee.getUnqualifiedType().getAsString();
+  return view.base.empty() ? Status(refusal("the code comes from a macro")) : Status(Done{});
+}
+
+} // namespace
+
+Result<VectorView> viewOf(const Unit &unit, const Expr *lvalue) {
+  VectorView view;
+  view.whole = lvalue;
+  view.width = lanesOf(lvalue->getType());
+  if (view.width < 2) return refusal("not an access of a vector type of 32-bit scalars");
+  view.vectorType = lvalue->getType().getUnqualifiedType()->getAsCXXRecordDecl()->getNameAsString();
+  const Expr *expr = core(lvalue);
+  const Expr *pointer = nullptr, *index = nullptr;
+  if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(expr)) {
+    pointer = subscript->getBase();
+    index = subscript->getIdx();
+  } else if (const auto *deref = dyn_cast<UnaryOperator>(expr); deref && deref->getOpcode() == UO_Deref) {
+    pointer = deref->getSubExpr();
+    if (const auto *sum = dyn_cast<BinaryOperator>(core(pointer)); sum && sum->getOpcode() == BO_Add) {
+      bool left = sum->getLHS()->getType()->isPointerType();
+      pointer = left ? sum->getLHS() : sum->getRHS();
+      index = left ? sum->getRHS() : sum->getLHS();
+    }
+  } else {
+    return refusal("the access is neither a subscript nor a dereference");
+  }
+  view.first = scaled(unit, index, view.width);
+  if (auto followed = followCast(unit, pointer, view); !followed) return followed.error();
+  return view;
+}
+
+Result<Unit::Place> statementPlace(const Unit &unit, const Stmt *stmt) {
+  auto place = unit.place(stmt);
+  if (!place) return place;
+  const std::string &text = unit.sources().files.at(place->file);
+  unsigned end = place->offset + place->length;
+  if (end > 0 && (text[end - 1] == '}' || text[end - 1] == ';')) return place;
+  unsigned after = end;
+  while (after < text.size() && std::isspace(static_cast<unsigned char>(text[after]))) ++after;
+  if (after < text.size() && text[after] == ';') place->length = after + 1 - place->offset;
+  return place;
+}
+
+std::string statementText(const Unit &unit, const Stmt *stmt) {
+  auto place = statementPlace(unit, stmt);
+  return place ? unit.sources().files.at(place->file).substr(place->offset, place->length) : std::string();
+}
+
+namespace {
+
+class Uses : public RecursiveASTVisitor<Uses> {
+public:
+  bool VisitDeclRefExpr(DeclRefExpr *ref) {
+    all.push_back(ref);
+    return true;
+  }
+  bool VisitDeclStmt(DeclStmt *stmt) {
+    declarations.push_back(stmt);
+    return true;
+  }
+  std::vector<const DeclRefExpr *> all;
+  std::vector<const DeclStmt *> declarations;
+};
+
+} // namespace
+
+std::vector<const DeclRefExpr *> usesOf(const Stmt *root, const ValueDecl *decl) {
+  Uses uses;
+  uses.TraverseStmt(const_cast<Stmt *>(root));
+  std::vector<const DeclRefExpr *> found;
+  for (const auto *ref : uses.all)
+    if (ref->getDecl() == decl) found.push_back(ref);
+  return found;
+}
+
+Edits removeDeadLocals(const Unit &unit, const FunctionDecl *function, const std::vector<const Stmt *> &going) {
+  Uses uses;
+  uses.TraverseStmt(function->getBody());
+  const auto &manager = unit.manager(Side::Device);
+  std::vector<SourceRange> dead;
+  for (const auto *stmt : going) dead.push_back(stmt->getSourceRange());
+  auto inDead = [&](SourceLocation location) {
+    location = manager.getExpansionLoc(location);
+    return std::any_of(dead.begin(), dead.end(), [&](SourceRange range) {
+      auto begin = manager.getExpansionLoc(range.getBegin()), end = manager.getExpansionRange(range.getEnd()).getEnd();
+      return !manager.isBeforeInTranslationUnit(location, begin) && !manager.isBeforeInTranslationUnit(end, location);
+    });
+  };
+  Edits edits;
+  std::set<const DeclStmt *> removed;
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto *declaration : uses.declarations) {
+      if (removed.count(declaration) || !declaration->isSingleDecl() || inDead(declaration->getBeginLoc())) continue;
+      const auto *variable = dyn_cast<VarDecl>(declaration->getSingleDecl());
+      if (!variable || variable->hasAttr<CUDASharedAttr>()) continue;
+      if (variable->getInit() && variable->getInit()->HasSideEffects(unit.ast(Side::Device))) continue;
+      bool used = false, everUsed = false;
+      for (const auto *ref : uses.all)
+        if (ref->getDecl() == variable) {
+          everUsed = true;
+          used |= !inDead(ref->getLocation());
+        }
+      if (used || !everUsed) continue; // what nobody ever used is the author's business
+      auto place = statementPlace(unit, declaration);
+      if (!place) continue;
+      edits.push_back({place->file, place->offset, place->length, ""});
+      removed.insert(declaration);
+      dead.push_back(declaration->getSourceRange());
+      more = true;
+    }
+  }
+  return edits;
+}
+
+Siblings siblingsOf(const KernelModel &kernel, const Stmt *stmt) {
+  Siblings siblings;
+  const Stmt *child = stmt, *parent = kernel.parent(stmt);
+  while (parent && isa<AttributedStmt>(parent)) {
+    child = parent;
+    parent = kernel.parent(parent);
+  }
+  const auto *compound = dyn_cast_or_null<CompoundStmt>(parent);
+  if (!compound) return siblings;
+  for (const Stmt *one : compound->body()) {
+    if (one == child) siblings.at = siblings.all.size();
+    siblings.all.push_back(one);
+  }
+  return siblings;
+}
+
+std::string unusedName(const SourceSet &sources, const std::string &name) {
+  auto holds = [&](const std::string &word) {
+    for (const auto &[file, text] : sources.files)
+      for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+        auto isWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+        bool left = at == 0 || !isWord(text[at - 1]), right = at + word.size() >= text.size() || !isWord(text[at + word.size()]);
+        if (left && right) return true;
+      }
+    return false;
+  };
+  if (!holds(name)) return name;
+  for (int i = 2;; ++i)
+    if (std::string numbered = name + std::to_string(i); !holds(numbered)) return numbered;
+}
+
+} // namespace klineage
