@@ -29,7 +29,7 @@ public:
   }
   bool VisitCallExpr(clang::CallExpr *call) {
     auto *callee = call->getDirectCallee();
-    if (!callee || isOwn(callee->getLocation())) return true;
+    if (!callee || !callee->getIdentifier() || isOwn(callee->getLocation())) return true;
     llvm::StringRef name = callee->getName();
     if (name.starts_with("__sync") || name.contains("barrier")) total += BarrierWeight;
     else if (name.starts_with("__shfl") || name.starts_with("__reduce_") || name.starts_with("__match") || name.contains("ballot") || name.contains("pipeline")) total += WarpCall;

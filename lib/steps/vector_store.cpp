@@ -217,7 +217,9 @@ Detection findScalarStores(const Version &version) {
       // What is read between the first and the last store must not be what is stored.
       const ValueDecl *readBetween = nullptr;
       for (const auto &other : kernel.accesses)
-        if (other.kind != Access::Write && other.space == access.space && other.order > run->stores.front()->order && other.order < run->stores.back()->order) readBetween = other.buffer;
+        if (other.kind != Access::Write && other.space == access.space && other.order > run->stores.front()->order && other.order < run->stores.back()->order &&
+            readBetween != access.buffer)
+          readBetween = other.buffer;
       Site site;
       site.locus = *locus;
       site.kernel = &kernel;

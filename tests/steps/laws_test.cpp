@@ -14,12 +14,16 @@ protected:
   const Step &step() const { return *findStep(GetParam()); }
   fs::path file(const char *name) const { return folder.path / name; }
 
-  /// The parameters that the expert form binds, taken from its first site.
-  Parameters expertParameters() const {
+  /// The parameters that the expert form binds, site by site in source order.
+  std::vector<Parameters> expertParameters() const {
+    std::vector<Parameters> all;
     auto version = load(file("expert.cu"));
-    if (!version) return {};
+    if (!version) return {{}};
     auto found = survey(**version, Direction::Simplify, GetParam());
-    return found.candidates.empty() ? Parameters{} : found.candidates.front().site.parameters;
+    std::stable_sort(found.candidates.begin(), found.candidates.end(), [](const Candidate &a, const Candidate &b) { return a.site.locus.offset < b.site.locus.offset; });
+    for (const auto &candidate : found.candidates) all.push_back(candidate.site.parameters);
+    if (all.empty()) all.push_back({});
+    return all;
   }
 };
 
@@ -58,7 +62,7 @@ TEST_P(StepLaws, Law1_DetectChangesNothingAndCountsTheSameTwice) {
 }
 
 TEST_P(StepLaws, Law2_SimplifyTakesExactlyThatFeatureAndLeavesLessOfTheMachine) {
-  auto chain = applyAll(file("expert.cu"), GetParam(), Direction::Simplify, {}, [](const LoadedVersion &before, const Candidate &candidate, const Applied &after) {
+  auto chain = applyAll(file("expert.cu"), GetParam(), Direction::Simplify, {{}}, [](const LoadedVersion &before, const Candidate &candidate, const Applied &after) {
     auto check = checkOneFeature(before, candidate, after);
     if (!check.exactlyOne) return "at " + candidate.site.locus.label + ": " + check.why + "\n" + unifiedDiff(before.sources(), after.sources);
     int was = complexity(before), is = complexity(*after.version);
@@ -110,7 +114,7 @@ TEST_P(StepLaws, Law4_ApplyingTwiceAtOnePlaceDeclines) {
     auto found = survey(**version, direction, GetParam());
     for (const auto &candidate : found.candidates) {
       if (direction == Direction::Materialize && !candidate.sound()) continue;
-      auto once = apply(**version, direction, candidate, direction == Direction::Materialize ? expertParameters() : Parameters{});
+      auto once = apply(**version, direction, candidate, direction == Direction::Materialize ? expertParameters().front() : Parameters{});
       ASSERT_TRUE(once) << once.error().message();
       auto again = survey(*once->version, direction, GetParam());
       size_t sound = std::count_if(again.candidates.begin(), again.candidates.end(), [](const Candidate &one) { return one.sound(); });
@@ -134,7 +138,7 @@ TEST_P(StepLaws, Law5_AProbeIsDeclinedByItsConditionsName) {
     for (const auto &candidate : found.candidates) {
       if (candidate.firstUnsound() != condition.name) continue;
       named = true;
-      auto refused = apply(**version, Direction::Materialize, candidate, expertParameters());
+      auto refused = apply(**version, Direction::Materialize, candidate, expertParameters().front());
       ASSERT_FALSE(refused) << path;
       EXPECT_NE(refused.error().what.find(condition.name), std::string::npos) << refused.error().message();
     }
@@ -164,7 +168,7 @@ TEST_P(StepLaws, Law7_AnotherKernelGetsTheStepAndComesOutAsExpected) {
   for (const auto &path : folder.files("transfer_")) {
     std::string simplify = StepFolder::tag(path, "direction");
     Direction direction = simplify == "simplify" ? Direction::Simplify : Direction::Materialize;
-    auto chain = applyAll(path, GetParam(), direction, {});
+    auto chain = applyAll(path, GetParam(), direction, {{}});
     EXPECT_TRUE(chain.problem.empty()) << path << ": " << chain.problem;
     EXPECT_FALSE(chain.applied.empty()) << path << ": no sound site";
     auto expected = path;
@@ -174,8 +178,16 @@ TEST_P(StepLaws, Law7_AnotherKernelGetsTheStepAndComesOutAsExpected) {
 }
 
 TEST_P(StepLaws, Law8_ThePageHoldsWhatTheDeclarationSays) {
-  auto page = readFile(fs::path(KLINEAGE_SOURCE_DIR) / "docs" / "steps" / (GetParam() + ".md"));
+  fs::path path = fs::path(KLINEAGE_SOURCE_DIR) / "docs" / "steps" / (GetParam() + ".md");
+  auto page = readFile(path);
   ASSERT_TRUE(page) << page.error().message();
+  if (updatingGoldens()) {
+    std::string begin = "<!-- generated: klineage step describe " + GetParam() + " -->\n", end = "<!-- end -->";
+    size_t from = page->find(begin), to = page->find(end);
+    ASSERT_TRUE(from != std::string::npos && to != std::string::npos && from < to) << "the page lacks the marks of the generated block: " << begin;
+    page->replace(from + begin.size(), to - from - begin.size(), describeStep(GetParam(), step()));
+    ASSERT_TRUE(writeFile(path, *page));
+  }
   for (const char *section : {"## Builds", "## Why it pays", "## When it does not", "## Limits", "## Seen in"})
     EXPECT_NE(page->find(section), std::string::npos) << "docs/steps/" << GetParam() << ".md has no section " << section;
   EXPECT_NE(page->find(describeStep(GetParam(), step())), std::string::npos)

@@ -27,13 +27,13 @@ Result<SourceSet> sourcesOf(const std::filesystem::path &file);
 /// The file loaded with what its workload says.
 Result<std::unique_ptr<LoadedVersion>> load(const std::filesystem::path &file);
 
-/// Applies one direction of one step until it finds no sound site any more.
+/// Applies one direction of one step until it finds no sound site any more. The n-th application gets the n-th parameters, later ones the last.
 struct Chain {
   std::vector<Candidate> applied;
   SourceSet end;
   std::string problem; ///< Why it stopped early, or empty.
 };
-Chain applyAll(const std::filesystem::path &file, const std::string &id, Direction direction, const Parameters &parameters,
+Chain applyAll(const std::filesystem::path &file, const std::string &id, Direction direction, const std::vector<Parameters> &parameters,
                const std::function<std::string(const LoadedVersion &, const Candidate &, const Applied &)> &check = {});
 
 /// True when the goldens are to be rewritten instead of compared (KLINEAGE_UPDATE_GOLDENS=1).

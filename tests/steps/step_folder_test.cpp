@@ -58,7 +58,7 @@ Result<std::unique_ptr<LoadedVersion>> load(const fs::path &file) {
   return LoadedVersion::load(*sources, environmentOf(*workload));
 }
 
-Chain applyAll(const fs::path &file, const std::string &id, Direction direction, const Parameters &parameters,
+Chain applyAll(const fs::path &file, const std::string &id, Direction direction, const std::vector<Parameters> &parameters,
                const std::function<std::string(const LoadedVersion &, const Candidate &, const Applied &)> &check) {
   Chain chain;
   auto version = load(file);
@@ -73,7 +73,7 @@ Chain applyAll(const fs::path &file, const std::string &id, Direction direction,
     auto next = std::find_if(found.candidates.begin(), found.candidates.end(),
                              [&](const Candidate &candidate) { return direction == Direction::Simplify || candidate.sound(); });
     if (next == found.candidates.end()) break;
-    auto applied = apply(*current, direction, *next, parameters);
+    auto applied = apply(*current, direction, *next, parameters[std::min(chain.applied.size(), parameters.size() - 1)]);
     if (!applied) {
       chain.problem = "applying at " + next->site.locus.label + ": " + applied.error().message();
       break;
