@@ -4,7 +4,8 @@
 # LLVM's and Clang's headers are parsed once, in the source room; rooms above it reuse that.
 set(KLINEAGE_PCH_ROOMS init model facts step steps device gate record walk materialize retrieve)
 
-# Rooms whose tests link that room and what it uses, and nothing above.
+# Tools that need the gate at most, and rooms whose tests link that room and what it uses, and nothing above.
+set(KLINEAGE_LOW_TOOLS klineage gate doctor)
 set(KLINEAGE_LOW_ROOMS support source model facts workload init device gate lineage_db)
 
 function(klineage_room name)
@@ -97,6 +98,8 @@ inline constexpr const char *helpText = R\"klineage_help(@text@)klineage_help\";
     target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
     if(stem STREQUAL worker) # started for every run, so it carries no more than it needs
       target_link_libraries(${target} PRIVATE kl_device)
+    elseif(stem IN_LIST KLINEAGE_LOW_TOOLS) # needs no step: neither built nor linked for it
+      target_link_libraries(${target} PRIVATE kl_gate)
     else()
       target_link_libraries(${target} PRIVATE kl_walk kl_materialize kl_retrieve kl_report kl_init kl_step_table)
     endif()

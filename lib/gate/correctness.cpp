@@ -22,6 +22,12 @@ struct Call {
   std::shared_ptr<const Case> data;
 };
 
+/// The device's own orders of threads gave different bits (docs/counters.md, order_dependent_outputs), or it says so as a reason.
+bool dependsOnOrder(const RunOutcome &outcome) {
+  auto counter = outcome.counters.find("order_dependent_outputs");
+  return outcome.reason == Reason::Nondeterministic || (counter != outcome.counters.end() && counter->second > 0);
+}
+
 bool isResult(const Argument &argument) { return argument.kind == ArgumentKind::Output || argument.kind == ArgumentKind::InOut; }
 
 /// Repeating one instance shows state that is kept between calls; a measured device, whose order of threads is its own, repeats all.
@@ -113,7 +119,7 @@ InstanceResult judgeCall(const Workload &workload, const Call &call, const RunOu
     result.detail = changed;
   }
   if (result.reason == Reason::WrongValue && outcome.reason == Reason::Nondeterministic) {
-    result.reason = Reason::Nondeterministic;
+    result.reason = Reason::Nondeterministic; // the device saw a right and a wrong order
     result.detail = outcome.detail + "; " + result.detail;
   }
   return result;
@@ -140,7 +146,7 @@ void judgeCalls(RunRecord &record, const Workload &workload, const std::vector<C
         break;
       }
     }
-    record.nondeterministic |= outcomes[c].reason == Reason::Nondeterministic;
+    record.nondeterministic |= dependsOnOrder(outcomes[c]);
     record.worstError = std::max(record.worstError, result.worstError);
     if (result.reason != Reason::None && record.reason == Reason::None)
       answer(record, result.reason,

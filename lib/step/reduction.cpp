@@ -293,16 +293,34 @@ private:
 
   void list(const FunctionDecl *function, const CompoundStmt *body, const TextOrder &order, std::vector<Guarded> guards, const Stmt *outerLoop) {
     std::vector<const Stmt *> statements(body->body_begin(), body->body_end());
+    size_t free = 0; // statements before it belong to an earlier region
     for (size_t at = 0; at < statements.size();) {
       const Stmt *stmt = statements[at];
       if (const auto *exit = dyn_cast<IfStmt>(stmt); exit && !exit->getElse() && endsInReturn(exit->getThen())) guards.push_back({exit->getCond(), true});
       Exchange exchange = exchangeIn(stmt);
       if ((exchange.shuffle || exchange.shared) && !loneBarrier(stmt)) {
-        if (size_t length = regionAt(function, body, statements, at, order, guards, outerLoop)) { at += length; continue; }
+        // The pair of an online softmax needs each thread's own maximum, which copies made just before hold: begin there if that explains it.
+        size_t copies = at;
+        while (copies > free && isCopy(statements[copies - 1])) --copies;
+        size_t length = copies < at ? regionAt(function, body, statements, copies, order, guards, outerLoop) : 0;
+        bool pair = length && std::any_of(found.back().totals.begin(), found.back().totals.end(), [](const Total &total) { return total.combine == Combine::ScaledSum; });
+        if (pair) { free = at = copies + length; continue; }
+        if (length) found.pop_back();
+        length = regionAt(function, body, statements, at, order, guards, outerLoop);
+        if (length) { free = at += length; continue; }
         visit(function, stmt, order, guards, outerLoop);
       }
       ++at;
     }
+  }
+
+  static bool isCopy(const Stmt *stmt) {
+    const auto *decls = dyn_cast<DeclStmt>(stmt);
+    return decls && std::all_of(decls->decl_begin(), decls->decl_end(), [](const Decl *decl) {
+             const auto *variable = dyn_cast<VarDecl>(decl);
+             if (variable && variable->hasAttr<CUDASharedAttr>()) return true;
+             return variable && variable->getInit() && isa<DeclRefExpr>(variable->getInit()->IgnoreParenImpCasts());
+           });
   }
 
   static bool endsInReturn(const Stmt *stmt) {

@@ -60,7 +60,7 @@ public:
     }
     // All inputs are taken before any total is changed; a rescaled sum also needs its thread's own maximum.
     for (size_t i = 0; i < region.totals.size(); ++i) {
-      if (region.totals[i].combine != Combine::ScaledSum) continue;
+      if (region.totals[i].combine != Combine::ScaledSum || !writer) continue;
       own = freshName(unit, "own", taken);
       text += "const " + spelled(typeOf(region.totals[i])) + " " + own + " = " + textOf(unit, region.totals[i].maximumOf) + ";\n";
     }
@@ -210,18 +210,6 @@ bool quiet(const Expr *expr) {
   return quiet;
 }
 
-/// The statement with the rest of its line when nothing else stands there.
-void takeLine(const Unit &unit, Unit::Place &place) {
-  const std::string &text = unit.sources().files.at(place.file);
-  size_t begin = place.offset, end = place.offset + place.length;
-  while (begin > 0 && (text[begin - 1] == ' ' || text[begin - 1] == '\t')) --begin;
-  while (end < text.size() && (text[end] == ' ' || text[end] == '\t')) ++end;
-  if (begin > 0 && text[begin - 1] == '\n' && end < text.size() && text[end] == '\n') {
-    place.length = unsigned(end + 1 - begin);
-    place.offset = unsigned(begin);
-  }
-}
-
 bool mentionedIn(const std::string &word, const Edits &edits) {
   auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (const Edit &edit : edits)
@@ -354,6 +342,7 @@ Status removeUnused(const Version &version, const FunctionDecl *function, Edits 
       }
       if (!dead || !touched) continue; // what was never used is not ours to remove
       takeLine(unit, *place);
+      std::erase_if(edits, [&](const Edit &edit) { return edit.file == place->file && edit.offset >= place->offset && edit.offset + edit.length <= place->offset + place->length; });
       edits.push_back({place->file, place->offset, place->length, ""});
       changed = true;
     }

@@ -61,6 +61,17 @@ Result<Unit::Place> wholeStatements(const Unit &unit, const Stmt *first, const S
   return begin;
 }
 
+void takeLine(const Unit &unit, Unit::Place &place) {
+  const std::string &text = unit.sources().files.at(place.file);
+  size_t begin = place.offset, end = place.offset + place.length;
+  while (begin > 0 && (text[begin - 1] == ' ' || text[begin - 1] == '\t')) --begin;
+  while (end < text.size() && (text[end] == ' ' || text[end] == '\t')) ++end;
+  if (begin > 0 && text[begin - 1] == '\n' && end < text.size() && text[end] == '\n') {
+    place.length = unsigned(end + 1 - begin);
+    place.offset = unsigned(begin);
+  }
+}
+
 std::string textAt(const Unit &unit, const Unit::Place &place) {
   return unit.sources().files.at(place.file).substr(place.offset, place.length);
 }

@@ -10,6 +10,9 @@ Result<Unit::Place> wholeStatement(const Unit &unit, const clang::Stmt *statemen
 /// From the first statement to the last one, both whole.
 Result<Unit::Place> wholeStatements(const Unit &unit, const clang::Stmt *first, const clang::Stmt *last);
 
+/// Widens the place to its whole line when nothing else stands there, so that removing it leaves no empty line.
+void takeLine(const Unit &unit, Unit::Place &place);
+
 /// The text that stands there.
 std::string textAt(const Unit &unit, const Unit::Place &place);
 

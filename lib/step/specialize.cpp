@@ -183,9 +183,21 @@ void Specializer::collect(const Stmt *stmt, Edits &out) {
   if (!stmt) return;
   if (auto found = replaced.find(stmt); found != replaced.end()) {
     auto place = wholeStatement(unit, stmt);
-    if (place) out.push_back({place->file, place->offset, place->length, found->second});
-    else problem = place.error();
+    if (!place) {
+      problem = place.error();
+      return;
+    }
+    if (found->second.empty()) takeLine(unit, *place);
+    out.push_back({place->file, place->offset, place->length, found->second});
     return;
+  }
+  if (const auto *op = dyn_cast<BinaryOperator>(stmt); op && op->getOpcode() == BO_Assign) { // `sum = sum;` is nothing
+    Folded left = fold(op->getLHS()), right = fold(op->getRHS());
+    if (auto place = wholeStatement(unit, stmt); place && right.changed && left.text == right.text) {
+      takeLine(unit, *place);
+      out.push_back({place->file, place->offset, place->length, ""});
+      return;
+    }
   }
   if (const auto *expr = dyn_cast<Expr>(stmt)) return collectExpr(expr, out);
   if (const auto *decls = dyn_cast<DeclStmt>(stmt)) {

@@ -42,6 +42,21 @@ TEST(Execution, BlocksReverseTheirSharedTileInBothThreadOrders) {
   }
 }
 
+TEST(Execution, AShuffledOrderRunsEveryThreadOnce) {
+  for (uint64_t seed : {1, 2, 77}) {
+    MachineOptions shuffled;
+    shuffled.shuffleSeed = seed;
+    auto machine = makeMachine(shuffled);
+    auto *a = static_cast<float *>(machine->allocate(4 * 600, 256, 0, "a"));
+    auto *b = static_cast<float *>(machine->allocate(4 * 600, 256, 0, "b"));
+    for (int i = 0; i < 600; ++i) a[i] = float(i);
+    Reversal reversal;
+    auto kernel = reversal.kernel(a, b, true);
+    ASSERT_TRUE(kernel.run(*machine, 3, 200, 800)) << machine->fault().detail;
+    for (int i = 0; i < 600; ++i) ASSERT_EQ(b[i], float(i / 200 * 200 + 199 - i % 200));
+  }
+}
+
 TEST(Execution, AMissingBarrierIsARaceInBothThreadOrders) {
   for (bool reverse : {false, true}) {
     auto machine = makeMachine(options(reverse));

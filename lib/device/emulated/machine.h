@@ -22,6 +22,7 @@ struct MachineOptions {
   bool check = true;            ///< Races, uninitialized shared reads, missing warp syncs. Bounds are always checked.
   bool count = true;            ///< Counters and the time model.
   bool reverse = false;         ///< The opposite order of fibers (and of blocks).
+  uint64_t shuffleSeed = 0;     ///< Not 0: the lanes of a warp and the warps of a block take turns in an order drawn from this.
   unsigned workers = 0;         ///< Host threads for blocks; 0: all cores.
   unsigned maxBlocks = 0;       ///< Emulate a spread sample of this many blocks a launch; counts are scaled. 0: all.
   int64_t hangBound = 1 << 22;  ///< Yields (or fuel units in thousands) of one thread without progress of any other.

@@ -37,7 +37,7 @@ LaunchState::LaunchState(const Launch &launch, const MachineOptions &options, De
   granuleShift = smallest >= 4 ? 2 : smallest >= 2 ? 1 : 0;
   workers = blocksTalk(module) ? 1 : options.workers ? options.workers : std::max(1u, std::thread::hardware_concurrency());
   workers = std::min<uint64_t>(workers, std::max<uint32_t>(issued, 1));
-  crossBlock = issued < (1u << 20);
+  crossBlock = issued < (1u << 20) - (1u << 16); // a cell names a block in 20 bits; some names are for long-lived blocks
   unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];
   auto known = options.registers.find(kernel.name);
   unsigned registers = known != options.registers.end() ? unsigned(known->second) : 32;

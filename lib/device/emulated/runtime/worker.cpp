@@ -2,12 +2,25 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <numeric>
 #include <sys/mman.h>
 
 namespace klineage::emulated {
 namespace {
 constexpr int32_t quantumAccesses = 128;
 constexpr int64_t firstFuel = 1 << 20;
+
+/// Who comes i-th of `count`. A shuffled order steps through them by a number that has no divisor in common with the count.
+unsigned turnOf(unsigned i, unsigned count, const MachineOptions &options, uint64_t salt) {
+  if (options.shuffleSeed) {
+    uint64_t drawn = (options.shuffleSeed + salt) * 0x9E3779B97F4A7C15u;
+    drawn ^= drawn >> 29;
+    unsigned by = unsigned(drawn % count) | 1;
+    while (std::gcd(by, count) != 1) by += 2;
+    i = unsigned((uint64_t(i) * by + (drawn >> 40)) % count);
+  }
+  return options.reverse ? count - 1 - i : i;
+}
 
 void fiberMain(FiberTransfer from) {
   auto &thread = *static_cast<Thread *>(from.data);
@@ -206,7 +219,7 @@ bool Worker::runWarp(Block &block, unsigned index) {
   for (int pass = 0; pass < 64 && warp.ready; ++pass) {
     bool again = false;
     for (unsigned i = 0; i < 32; ++i) {
-      unsigned lane = launch.options.reverse ? 31 - i : i;
+      unsigned lane = turnOf(i, 32, launch.options, block.order * 64 + index);
       if (!(warp.ready >> lane & 1)) continue;
       Thread &thread = warp.lane(lane);
       step(thread);
@@ -223,7 +236,7 @@ Worker::Turn Worker::turn(Block &block) {
   uint64_t before = activity;
   bool ran = false;
   for (uint32_t i = 0; i < block.warpCount; ++i) {
-    ran |= runWarp(block, launch.options.reverse ? block.warpCount - 1 - i : i);
+    ran |= runWarp(block, turnOf(i, block.warpCount, launch.options, block.order));
     if (launch.faultOrder.load(std::memory_order_relaxed) <= block.order) {
       abandon(block);
       return Turn::Ended;
