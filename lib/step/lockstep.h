@@ -45,9 +45,16 @@ public:
   void setActive(std::vector<char> threads) { active = std::move(threads); }
   std::vector<char> activeWhere(const clang::Expr *condition, bool negated); ///< Unknown conditions let all pass.
 
+  /// Loads from global memory become random values, one a key and thread; without it they are unknown.
+  using MemoryKey = std::function<std::string(const clang::Expr *load)>;
+  void setMemory(MemoryKey key) { memoryKey = std::move(key); }
+
   bool run(const clang::Stmt *statement);
   /// The value in each thread; nothing when it cannot be followed. Ends no run.
   std::optional<Samples> value(const clang::Expr *expr);
+
+  /// Makes a variable an input, as if the piece had read it first, and answers its values.
+  Samples taken(const clang::ValueDecl *decl) { return readVariable(decl); }
 
   /// The parameters of a helper are inputs when it is looked at on its own.
   std::optional<Samples> variable(const clang::ValueDecl *decl) const;   ///< Current contents, when known in some thread.
@@ -90,6 +97,8 @@ private:
   std::vector<Memory> memories;
   std::set<const clang::ValueDecl *> written;
   std::vector<SampleInput> seen;
+  MemoryKey memoryKey;
+  std::map<std::string, std::vector<double>> loaded;
   std::set<const clang::ValueDecl *> resolving;
   Samples result;
   std::string reason;
@@ -115,6 +124,8 @@ private:
   Samples handed(const clang::Expr *expr); // a value that goes into an exchange: unknown ones become inputs
   Place place(const clang::Expr *expr);
   Samples read(const Place &place, clang::QualType type);
+  Samples load(const clang::Expr *expr);
+  Samples loadedValue(const std::string &key);
   void write(const Place &place, const Samples &values, clang::QualType type);
   int storage(const clang::ValueDecl *array);
   Sample makeInput(SampleInput input, size_t thread);

@@ -1,5 +1,6 @@
 // Lockstep: expressions.
 #include "step/lockstep.h"
+#include <algorithm>
 #include <cmath>
 
 namespace klineage {
@@ -182,7 +183,7 @@ Samples Lockstep::handed(const Expr *expr) {
       auto found = variables.find(ref->getDecl());
       bool known = found != variables.end() && std::any_of(found->second.begin(), found->second.end(), [](const Sample &s) { return s.known(); });
       if (!known && (type->isArithmeticType() || type->isRecordType())) return variables[ref->getDecl()] = input(ref->getDecl(), nullptr, type);
-    } else if (type->isRealFloatingType()) {
+    } else if (type->isRealFloatingType() && !memoryKey) {
       return input(nullptr, plain, type);
     }
   }
@@ -267,6 +268,37 @@ Samples Lockstep::read(const Place &from, QualType type) {
   for (int field : from.fields)
     for (Sample &sample : samples)
       sample = sample.kind == Sample::Record && size_t(field) < sample.fields.size() ? Sample(sample.fields[field]) : Sample();
+  return samples;
+}
+
+Samples Lockstep::loadedValue(const std::string &key) {
+  auto [found, fresh] = loaded.try_emplace(key);
+  if (fresh) {
+    found->second.resize(count);
+    for (double &value : found->second) value = random();
+  }
+  Samples samples(count);
+  for (size_t t = 0; t < count; ++t) samples[t] = Sample::of(found->second[t]);
+  return samples;
+}
+
+/// Reads an lvalue; memory that is not known answers by the key of the load.
+Samples Lockstep::load(const Expr *expr) {
+  Place from = place(expr);
+  Samples samples = read(from, expr->getType());
+  if (!memoryKey || !from.memory || std::any_of(from.pointers.begin(), from.pointers.end(), [](const Sample &s) { return s.known(); })) return samples;
+  std::string key = memoryKey(expr->IgnoreParens());
+  QualType type = expr->getType().getCanonicalType();
+  if (type->isRealFloatingType()) return loadedValue(key);
+  if (const auto *record = type->getAsCXXRecordDecl(); record && from.fields.empty()) {
+    int index = 0;
+    for (Sample &sample : samples) sample.kind = Sample::Record;
+    for (const FieldDecl *field : record->fields()) {
+      Samples part = field->getType()->isRealFloatingType() ? loadedValue(key + "." + std::to_string(index)) : uniform({});
+      for (size_t t = 0; t < count; ++t) samples[t].fields.push_back(part[t]);
+      ++index;
+    }
+  }
   return samples;
 }
 
@@ -398,7 +430,7 @@ Samples Lockstep::evaluate(const Expr *expr) {
   if (const auto *substituted = dyn_cast<SubstNonTypeTemplateParmExpr>(expr)) return evaluate(substituted->getReplacement());
   if (const auto *cast = dyn_cast<CastExpr>(expr)) {
     switch (cast->getCastKind()) {
-    case CK_LValueToRValue: return read(place(cast->getSubExpr()), expr->getType());
+    case CK_LValueToRValue: return load(cast->getSubExpr());
     case CK_ArrayToPointerDecay: return place(cast->getSubExpr()).pointers.empty() ? uniform({}) : place(cast->getSubExpr()).pointers;
     case CK_IntegralCast: case CK_FloatingCast: case CK_IntegralToFloating: case CK_FloatingToIntegral: case CK_IntegralToBoolean:
     case CK_FloatingToBoolean: {
@@ -426,7 +458,7 @@ Samples Lockstep::evaluate(const Expr *expr) {
   if (const auto *constructed = dyn_cast<CXXConstructExpr>(expr)) {
     if (constructed->getNumArgs() == 1 && constructed->getConstructor()->isCopyOrMoveConstructor()) {
       const Expr *from = constructed->getArg(0);
-      return from->isGLValue() && !isa<MaterializeTemporaryExpr>(from) ? read(place(from), from->getType()) : evaluate(from);
+      return from->isGLValue() && !isa<MaterializeTemporaryExpr>(from) ? load(from) : evaluate(from);
     }
     return uniform({});
   }
