@@ -39,6 +39,9 @@ Status instrumentDevice(llvm::Module &device, llvm::TargetMachine &target);
 /// "file:line" of an instruction's debug location, or the function's, or "".
 std::string whereIs(const llvm::Instruction &instruction);
 
+/// Where a reader looks for an operation: the innermost inlined place that is not in a header of Clang or CUDA.
+llvm::DebugLoc readersPlace(const llvm::DebugLoc &location);
+
 /// Wide accesses: makes memcpy and vector accesses opaque; `revealPrivate` turns those on allocas back into ordinary ones.
 void makeWideAccesses(llvm::Function &function);
 bool revealPrivate(llvm::Function &function);

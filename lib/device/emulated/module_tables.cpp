@@ -1,4 +1,5 @@
 #include "device/emulated/module_tables.h"
+#include "device/emulated/lowering.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 
 namespace klineage::emulated {
@@ -6,7 +7,8 @@ namespace klineage::emulated {
 using llvm::Constant;
 using llvm::ConstantInt;
 
-unsigned ModuleTables::addSite(kl_site_kind kind, unsigned bytes, unsigned space, unsigned flags, const llvm::DebugLoc &location) {
+unsigned ModuleTables::addSite(kl_site_kind kind, unsigned bytes, unsigned space, unsigned flags, const llvm::DebugLoc &exact) {
+  llvm::DebugLoc location = readersPlace(exact);
   Site site{{uint8_t(kind), uint8_t(space), uint16_t(flags), bytes, 0, 0, nullptr}, {}};
   if (location) {
     site.info.line = location.getLine();

@@ -15,8 +15,26 @@
 
 namespace klineage::emulated {
 
+namespace {
+
+bool isVendorHeader(llvm::StringRef file) {
+  llvm::StringRef name = file.rsplit('/').second;
+  if (name.empty()) name = file;
+  return name.starts_with("__clang_cuda") || name.starts_with("cuda_") || (name.starts_with("sm_") && name.ends_with(".hpp")) ||
+         name.starts_with("device_atomic_functions") || name == "mma.hpp" || file.contains("/cooperative_groups") || file.contains("/cccl/");
+}
+
+} // namespace
+
+llvm::DebugLoc readersPlace(const llvm::DebugLoc &location) {
+  llvm::DebugLoc place = location;
+  while (place && isVendorHeader(llvm::cast<llvm::DIScope>(place.getScope())->getFilename()) && place.getInlinedAt())
+    place = llvm::DebugLoc(place.getInlinedAt());
+  return place;
+}
+
 std::string whereIs(const llvm::Instruction &instruction) {
-  const llvm::DebugLoc &location = instruction.getDebugLoc();
+  llvm::DebugLoc location = readersPlace(instruction.getDebugLoc());
   if (!location) return {};
   auto *scope = llvm::cast<llvm::DIScope>(location.getScope());
   std::string file = scope->getFilename().str();

@@ -165,6 +165,18 @@ Value *PtxTranslator::literal(const std::string &text, Type *type) {
 Value *PtxTranslator::special(llvm::StringRef name) {
   if (name == "WARP_SZ") return word(32);
   if (!name.consume_front("%")) return nullptr;
+  if (name == "reserved_smem_offset_1") {
+    // What cooperative groups keep at the start of shared memory; here a variable of its own, there only when it is used.
+    auto *type = llvm::ArrayType::get(builder.getInt8Ty(), 512);
+    llvm::Module &module = *call.getModule();
+    llvm::GlobalVariable *area = module.getNamedGlobal("kl.reserved_shared");
+    if (!area) {
+      area = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(type), "kl.reserved_shared", nullptr,
+                                      llvm::GlobalValue::NotThreadLocal, KL_SHARED);
+      area->setAlignment(llvm::Align(16));
+    }
+    return builder.CreatePtrToInt(area, i32());
+  }
   std::string mapped = name.str();
   for (char &c : mapped)
     if (c == '_') c = '.';

@@ -1,0 +1,171 @@
+// What the emulated device answers to candidates that are wrong, stuck, or beyond it.
+#include "candidate.h"
+
+using namespace klineage;
+
+namespace {
+
+Candidate reduction(const char *barrier) {
+  std::string text = R"(
+__global__ void sum(const float *in, float *out) {
+  __shared__ float s[128];
+  s[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  for (int o = 64; o > 0; o >>= 1) {
+    if (threadIdx.x < o) s[threadIdx.x] += s[threadIdx.x + o];
+    BARRIER
+  }
+  if (threadIdx.x == 0) out[0] = s[0];
+}
+extern "C" void launch(const float *in, float *out, int n) { sum<<<1, 128>>>(in, out); }
+)";
+  text.replace(text.find("BARRIER"), 7, barrier);
+  Candidate c(text);
+  c.in("in", ElementType::F32, "n", {"integers", -8, 8}).out("out", ElementType::F32, "1").size(128);
+  return c;
+}
+
+} // namespace
+
+TEST(EmulatedVerdicts, ReductionWithBarriersIsRightAndWithoutThemARace) {
+  RunOutcome good = reduction("__syncthreads();").run();
+  ASSERT_EQ(good.reason, Reason::None) << good.detail;
+  float expected = 0;
+  for (float v : reduction("").given<float>(0))
+    expected += v;
+  EXPECT_EQ(Candidate::elements<float>(good.outputs[1])[0], expected);
+  RunOutcome bad = reduction("").run();
+  EXPECT_EQ(bad.reason, Reason::Race) << bad.detail;
+  EXPECT_NE(bad.detail.find("kernel.cu:7"), std::string::npos) << bad.detail;
+}
+
+TEST(EmulatedVerdicts, StorePastTheEndIsOutOfBoundsWithItsLine) {
+  Candidate c(R"(
+__global__ void k(float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i <= n)
+    out[i] = 1.0f;
+}
+extern "C" void launch(float *out, int n) { k<<<2, 64>>>(out, n); }
+)");
+  c.out("out").size(100);
+  RunOutcome outcome = c.run();
+  EXPECT_EQ(outcome.reason, Reason::OutOfBounds);
+  EXPECT_NE(outcome.detail.find("kernel.cu:5"), std::string::npos) << outcome.detail;
+}
+
+TEST(EmulatedVerdicts, WideAccessOffItsAlignmentIsMisaligned) {
+  Candidate c(R"(
+__global__ void k(const float *in, float *out) { *(float4 *)(out + 4 * threadIdx.x) = *(const float4 *)(in + 1 + 4 * threadIdx.x); }
+extern "C" void launch(const float *in, float *out, int n) { k<<<1, 8>>>(in, out); }
+)");
+  c.in("in", ElementType::F32, "n + 4").out("out").size(32);
+  EXPECT_EQ(c.run().reason, Reason::Misaligned);
+}
+
+TEST(EmulatedVerdicts, BarrierInDivergentCodeIsNamed) {
+  Candidate c(R"(
+__global__ void k(const float *in, float *out, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = in[threadIdx.x];
+  if (threadIdx.x < 16) __syncthreads();
+  __syncthreads();
+  out[threadIdx.x] = s[63 - threadIdx.x];
+}
+extern "C" void launch(const float *in, float *out, int n) { k<<<1, 64>>>(in, out, n); }
+)");
+  c.in("in").out("out").size(64);
+  RunOutcome outcome = c.run();
+  EXPECT_EQ(outcome.reason, Reason::BarrierDivergence) << outcome.detail;
+}
+
+TEST(EmulatedVerdicts, SharedReadBeforeAnyWriteIsNamed) {
+  Candidate c(R"(
+__global__ void k(float *out) { __shared__ float s[64]; if (threadIdx.x < 63) s[threadIdx.x] = 1; __syncthreads(); out[threadIdx.x] = s[threadIdx.x]; }
+extern "C" void launch(float *out, int n) { k<<<1, 64>>>(out); }
+)");
+  c.out("out").size(64);
+  EXPECT_EQ(c.run().reason, Reason::UninitializedRead);
+}
+
+TEST(EmulatedVerdicts, EndlessWaitIsAHang) {
+  for (const char *flag : {"__shared__ int flag;", "__shared__ volatile int flag;"}) {
+    Candidate c(std::string("__global__ void k(float *out) { ") + flag + R"(
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  while (flag == 0);
+  out[threadIdx.x] = 1;
+}
+extern "C" void launch(float *out, int n) { k<<<1, 32>>>(out); }
+)");
+    c.out("out").size(32);
+    EXPECT_EQ(c.run().reason, Reason::Hang) << flag;
+  }
+}
+
+TEST(EmulatedVerdicts, CrashOfALauncherIsAVerdictAndTheNextRequestRuns) {
+  Candidate c(R"(
+__global__ void k(float *out) { out[threadIdx.x] = 1; }
+extern "C" void launch(float *out, int n) {
+  static int calls = 0;
+  if (calls++ == 0 && n == 32) *(volatile int *)8 = 1;
+  k<<<1, 32>>>(out);
+}
+)");
+  c.out("out").size(32);
+  Candidate good = c;
+  good.sources.files[good.sources.mainFile] = "__global__ void k(float *out) { out[threadIdx.x] = 1; }\nextern \"C\" void launch(float *out, int n) { k<<<1, 32>>>(out); }\n";
+  EXPECT_EQ(c.run().reason, Reason::Crash);
+  EXPECT_EQ(good.run().reason, Reason::None);
+}
+
+TEST(EmulatedVerdicts, LauncherWithoutALaunchHasNoDeviceKernel) {
+  Candidate c("#include <cuda_runtime.h>\nextern \"C\" void launch(float *out, int n) { cudaMemset(out, 0, n * 4); }\n");
+  c.out("out").size(32);
+  EXPECT_EQ(c.run().reason, Reason::NoDeviceKernel);
+}
+
+TEST(EmulatedVerdicts, WhatCannotRunIsNamedWithItsPlace) {
+  struct Case {
+    const char *body, *says;
+  };
+  for (Case test : {Case{"asm volatile(\"wgmma.fence.sync.aligned;\");", "unsupported_ptx: wgmma.fence.sync.aligned"},
+                    Case{"out[threadIdx.x] = (float)fib((int)out[0]);", "unsupported_recursion: fib"}}) {
+    Candidate c(std::string("__device__ int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\n__global__ void k(float *out) {\n") + test.body +
+                "\n}\nextern \"C\" void launch(float *out, int n) { k<<<1, 32>>>(out); }\n");
+    c.out("out").size(32);
+    Build build = c.build();
+    EXPECT_EQ(build.reason, Reason::Unsupported);
+    EXPECT_NE(build.detail.find(test.says), std::string::npos) << build.detail;
+    EXPECT_NE(build.detail.find("kernel.cu:"), std::string::npos) << build.detail;
+    EXPECT_EQ(c.run().reason, Reason::Unsupported);
+  }
+}
+
+TEST(EmulatedVerdicts, LauncherThatCallsTheSystemIsRefusedByName) {
+  Candidate c("extern \"C\" int system(const char *);\n__global__ void k(float *out) { out[threadIdx.x] = 1; }\n"
+              "extern \"C\" void launch(float *out, int n) { system(\"true\"); k<<<1, 32>>>(out); }\n");
+  c.out("out").size(32);
+  Build build = c.build();
+  EXPECT_EQ(build.reason, Reason::Unsupported);
+  EXPECT_NE(build.detail.find("unsupported_host_function: system"), std::string::npos) << build.detail;
+}
+
+TEST(EmulatedVerdicts, TooMuchSharedMemoryIsALaunchErrorUntilAskedFor) {
+  for (bool asks : {false, true}) {
+    Candidate c(std::string(R"(
+#include <cuda_runtime.h>
+__global__ void k(float *out) {
+  extern __shared__ float s[];
+  s[threadIdx.x + 16000] = 2;
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x + 16000];
+}
+extern "C" int launch(float *out, int n) {
+)") + (asks ? "cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);" : "") +
+                "  k<<<1, 32, 65536>>>(out);\n  return cudaGetLastError();\n}\n");
+    c.out("out").size(32);
+    RunOutcome outcome = c.run();
+    EXPECT_EQ(outcome.reason, asks ? Reason::None : Reason::LaunchError) << outcome.detail;
+  }
+}
