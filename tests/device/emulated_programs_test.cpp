@@ -220,3 +220,21 @@ extern "C" void launch(const float *in, float *out, int n) { k<<<1, n>>>(in, out
     EXPECT_NEAR(out[i], expected, 2e-5);
   }
 }
+
+TEST(EmulatedPrograms, BuffersComeBackAtTheirAddressesAndDeviceGlobalsKeepTheirValues) {
+  Candidate c(R"(
+__device__ int calls;
+__global__ void k(unsigned long long *out) {
+  out[0] = (unsigned long long)out;
+  out[1] = ++calls;
+}
+extern "C" void launch(unsigned long long *out, int n) { k<<<1, 1>>>(out); }
+)");
+  c.out("out", ElementType::U64, "2").size(1);
+  auto outcomes = c.runAll({true, true});
+  ASSERT_EQ(outcomes[0].reason, Reason::None) << outcomes[0].detail;
+  ASSERT_EQ(outcomes[1].reason, Reason::None) << outcomes[1].detail;
+  auto first = Candidate::elements<uint64_t>(outcomes[0].outputs[0]), second = Candidate::elements<uint64_t>(outcomes[1].outputs[0]);
+  EXPECT_EQ(first[0], second[0]);
+  EXPECT_EQ(first[1] + 1, second[1]);
+}
