@@ -163,6 +163,8 @@ bool Remap::dependsOnWriter(const Expr *expr) const {
 std::optional<Piece> Remap::print(const Expr *expr) const {
   expr = expr->IgnoreImplicit();
   if (auto *paren = dyn_cast<ParenExpr>(expr)) return print(paren->getSubExpr());
+  if (auto *ref = dyn_cast<DeclRefExpr>(expr); ref && !kept.empty())
+    if (auto *decl = dyn_cast<VarDecl>(ref->getDecl()); decl && kept.count(decl)) return Piece{decl->getNameAsString()};
   if (throughArray)
     if (auto piece = throughArray(expr, *this)) return piece;
   if (!dependsOnWriter(expr) && readsTheSame(expr)) return Piece{kernel.unit->text(expr), precedenceOf(expr)};
@@ -187,6 +189,9 @@ std::optional<Piece> Remap::printInteger(const Expr *expr) const {
     if (code == BO_Add || code == BO_Sub || code == BO_Mul || !depends) {
       auto left = print(op->getLHS()), right = print(op->getRHS());
       if (left && right) {
+        if (code == BO_Add && left->text == "0") return right;
+        if ((code == BO_Add || code == BO_Sub) && right->text == "0") return left;
+        if (code == BO_Mul && (left->text == "0" || right->text == "0")) return Piece{"0"};
         Piece::Precedence precedence = precedenceOf(code);
         auto tighter = Piece::Precedence(precedence - (code == BO_Add || code == BO_Mul ? 0 : 1));
         return Piece{left->within(precedence) + " " + BinaryOperator::getOpcodeStr(code).str() + " " + right->within(tighter), precedence};

@@ -33,6 +33,9 @@ public:
   /// Asked for reads that the writer makes of its own staging arrays (a register array between global and shared memory).
   std::function<std::optional<Piece>(const clang::Expr *, const Remap &)> throughArray;
 
+  /// Locals whose declarations are rewritten with the expression: their names stay.
+  std::set<const clang::VarDecl *> kept;
+
   /// The writer is another thread: locals that change are its own, and mean nothing to the reader.
   bool otherThread = false;
 

@@ -266,6 +266,10 @@ std::variant<Staging, NotStaged> stagingOf(const KernelModel &kernel, const Buff
     else writes.push_back(access), lastWrite = std::max(lastWrite, access->order);
   }
   if (writes.empty() || staging.reads.empty()) return no("unsupported_form", nullptr, name + " is not both written and read here", true);
+  for (const Access *write : writes)
+    for (const Access *read : staging.reads)
+      if (commonPrefix(write->loops, read->loops).size() > staging.common.size())
+        return no("held_by", write->expr, name + " is filled both before and in the loop that reads it; take out double_buffer first");
   if (lastWrite > firstRead) return no("held_by", writes.back()->expr, name + " is filled for a later iteration while it is read; take out double_buffer first");
   if (buffer.space == Space::Shared) {
     bool between = std::any_of(kernel.barriers.begin(), kernel.barriers.end(), [&](const Barrier &barrier) {

@@ -25,6 +25,16 @@ struct UseFinder : RecursiveASTVisitor<UseFinder> {
   std::map<const VarDecl *, bool> read;
   std::map<const VarDecl *, std::vector<const Stmt *>> stores;
 
+  /// `stage = 1 - stage;` as a statement reads the variable only to write it.
+  bool updatesItself(const Stmt *ref, const VarDecl *decl) const {
+    if (!decl->getType()->isScalarType()) return false;
+    const Stmt *at = ref;
+    while (kernel->parent(at) && isa<Expr>(kernel->parent(at))) at = kernel->parent(at);
+    auto *op = dyn_cast<BinaryOperator>(at);
+    auto *target = op && op->getOpcode() == BO_Assign ? dyn_cast<DeclRefExpr>(op->getLHS()->IgnoreParenImpCasts()) : nullptr;
+    return target && target->getDecl() == decl && isPure(op->getRHS()) && isa_and_nonnull<CompoundStmt>(kernel->parent(op));
+  }
+
   bool VisitDeclRefExpr(DeclRefExpr *ref) {
     auto *decl = dyn_cast<VarDecl>(ref->getDecl());
     if (!decl || !decl->isLocalVarDecl()) return true;
@@ -39,7 +49,7 @@ struct UseFinder : RecursiveASTVisitor<UseFinder> {
     auto *loop = dyn_cast_or_null<ForStmt>(outer);
     if (loop && (loop->getInc() == op || loop->getInit() == op)) statement = false;
     if (op && op->isAssignmentOp() && op->getLHS() == at && statement && isPure(op->getRHS())) stores[decl].push_back(op);
-    else read[decl] = true;
+    else if (!updatesItself(ref, decl)) read[decl] = true;
     return true;
   }
 };
