@@ -1,4 +1,5 @@
 #include "support/files.h"
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +25,8 @@ Status writeFile(const fs::path &path, std::string_view bytes) {
   std::error_code ignored;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
   fs::path beside = path;
-  beside += ".writing." + std::to_string(::getpid());
+  static std::atomic<unsigned> writes = 0; // two threads may write one path: device and host side share a preamble
+  beside += ".writing." + std::to_string(::getpid()) + "." + std::to_string(writes++);
   {
     std::ofstream out(beside, std::ios::binary | std::ios::trunc);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
