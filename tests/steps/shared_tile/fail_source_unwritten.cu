@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 
 __global__ void settle(const float *a, float *x, int rounds) {
-  const int own = threadIdx.y * 16 + threadIdx.x;
+  const int own = threadIdx.x * 16 + threadIdx.y;
   float sum = a[own];
   for (int t = 0; t < rounds; t += 16) {
     x[own] = 0.5f * sum;
