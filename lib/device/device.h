@@ -70,6 +70,7 @@ public:
   /// Runs all requests on a built version in one isolated worker process. A worker that dies gives Crash or Hang for the request it died in,
   /// and the rest are run by a fresh worker. Requests run in order; the version's device globals keep their values from one to the
   /// next, and buffers of one instance come back at the same addresses with new data, so that a cached result shows.
+  /// Two calls for a version that was built may run at once.
   virtual std::vector<RunOutcome> run(const SourceSet &sources, const std::vector<RunRequest> &requests) = 0;
 };
 

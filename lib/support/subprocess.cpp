@@ -65,9 +65,11 @@ Result<Finished> run(const Command &command) {
   failure.close(1);
 
   ::fcntl(in.ends[1], F_SETFL, O_NONBLOCK);
-  struct sigaction ignore = {}, before = {};
-  ignore.sa_handler = SIG_IGN;
-  ::sigaction(SIGPIPE, &ignore, &before);
+  // A reader that is gone must not end this process. Held back for this thread alone: others may be in here too.
+  sigset_t pipeSignal, before;
+  ::sigemptyset(&pipeSignal);
+  ::sigaddset(&pipeSignal, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipeSignal, &before);
 
   Finished finished;
   size_t given = 0;
@@ -93,7 +95,11 @@ Result<Finished> run(const Command &command) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   ::kill(-child, SIGKILL); // what it left behind in its group
-  ::sigaction(SIGPIPE, &before, nullptr);
+  if (!::sigismember(&before, SIGPIPE)) {
+    timespec now = {};
+    while (::sigtimedwait(&pipeSignal, nullptr, &now) > 0) {}
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
   finished.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   int why = 0;
   if (::read(failure.ends[0], &why, sizeof why) == sizeof why)
