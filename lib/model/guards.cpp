@@ -19,7 +19,7 @@ bool alwaysLeaves(const Stmt *stmt) {
   if (auto *block = dyn_cast<CompoundStmt>(stmt)) return !block->body_empty() && alwaysLeaves(block->body_back());
   if (auto *branch = dyn_cast<IfStmt>(stmt)) return branch->getElse() && alwaysLeaves(branch->getThen()) && alwaysLeaves(branch->getElse());
   if (auto *call = dyn_cast<CallExpr>(stmt); call && call->getDirectCallee())
-    return call->getDirectCallee()->isNoReturn() || call->getDirectCallee()->getName() == "__trap";
+    return call->getDirectCallee()->isNoReturn() || (call->getDirectCallee()->getIdentifier() && call->getDirectCallee()->getName() == "__trap");
   return false;
 }
 

@@ -144,7 +144,7 @@ void Lifter::call(const CallExpr *call, const Frame *frame) {
     PointerValue at = values.pointer(argument, frame);
     if (!at.base && isConst) continue;
     if (callee && callee->getDeclName().isIdentifier() && callee->getName().starts_with("__cvta")) continue;
-    if (callee && (callee->getName() == "__builtin_assume_aligned" || callee->getBuiltinID() == Builtin::BI__builtin_assume_aligned)) continue;
+    if (callee && callee->getIdentifier() && (callee->getName() == "__builtin_assume_aligned" || callee->getBuiltinID() == Builtin::BI__builtin_assume_aligned)) continue;
     record(at, isConst ? Access::Read : Access::ReadWrite, pointee, call, call, frame)->exact = false;
   }
   if (inner) statement(inner->function->getBody(), inner);

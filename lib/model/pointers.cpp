@@ -184,7 +184,7 @@ PointerValue Values::pointer(const Expr *expr, const Frame *frame) {
   }
   if (auto *call = dyn_cast<CallExpr>(expr)) {
     auto *callee = call->getDirectCallee();
-    if (callee && call->getNumArgs() > 0 && (callee->getName() == "__builtin_assume_aligned" || callee->getName() == "__builtin_launder"))
+    if (callee && callee->getIdentifier() && call->getNumArgs() > 0 && (callee->getName() == "__builtin_assume_aligned" || callee->getName() == "__builtin_launder"))
       return pointee(pointer(call->getArg(0), frame));
     if (const Frame *inner = enterCall(call, frame))
       if (const Expr *value = soleReturn(inner->function)) return pointee(pointer(value, inner));

@@ -360,7 +360,7 @@ std::string Values::structure(const Expr *expr, const Frame *frame, IndexExpr &d
     text = call->getDirectCallee()->getQualifiedNameAsString();
     // What a call gives twice need not be the same: one that moves a counter or talks to other lanes is itself by its place.
     for (const char *moving : {"atomic", "clock", "__shfl", "__activemask", "__ballot", "__match", "__reduce"})
-      if (call->getDirectCallee()->getName().starts_with(moving)) text += "@" + std::to_string(call->getBeginLoc().getRawEncoding());
+      if (call->getDirectCallee()->getIdentifier() && call->getDirectCallee()->getName().starts_with(moving)) text += "@" + std::to_string(call->getBeginLoc().getRawEncoding());
   }
   else text = inner->getStmtClassName();
   text += "(";

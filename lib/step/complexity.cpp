@@ -30,10 +30,15 @@ public:
   bool VisitCallExpr(clang::CallExpr *call) {
     auto *callee = call->getDirectCallee();
     if (!callee || !callee->getIdentifier() || isOwn(callee->getLocation())) return true;
-    llvm::StringRef name = callee->getName();
+    llvm::StringRef name = callee->getIdentifier() ? callee->getName() : llvm::StringRef();
     if (name.starts_with("__sync") || name.contains("barrier")) total += BarrierWeight;
     else if (name.starts_with("__shfl") || name.starts_with("__reduce_") || name.starts_with("__match") || name.contains("ballot") || name.contains("pipeline")) total += WarpCall;
     else if (name.starts_with("__")) total += MachineCall;
+    else total += Statement; // a mathematical function
+    return true;
+  }
+  bool VisitConditionalOperator(clang::ConditionalOperator *) {
+    total += Statement;
     return true;
   }
   bool VisitGCCAsmStmt(clang::GCCAsmStmt *) {

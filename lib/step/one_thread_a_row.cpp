@@ -83,13 +83,21 @@ RowBlockFinding findRowBlock(const Version &version, const KernelModel &kernel) 
   };
   auto regions = findReductions(version, kernel);
   rows.warps = rows.shape.extent[0] == 32 && rows.shape.extent[1] > 1 && rows.shape.extent[2] == 1;
+  auto combines = [&](int64_t group) {
+    return std::any_of(regions.begin(), regions.end(), [&](const ReductionRegion &region) { return region.group == group; });
+  };
+  if (!rows.warps && rows.shape.known && rows.shape.extent[0] == rows.shape.size() && rows.shape.size() > 32 && rows.shape.size() % 32 == 0 &&
+      !combines(rows.shape.size()) && combines(32))
+    rows.warps = rows.flat = true;
   int64_t group = rows.warps ? 32 : rows.shape.size();
-  bool cooperative = std::any_of(regions.begin(), regions.end(), [&](const ReductionRegion &region) { return region.group == group; });
-  if (!cooperative) return finding;
+  if (!combines(group)) return finding;
   if (exchangeIn(kernel.function->getBody()).shuffle)
     return declined("held_by", "the threads still combine by shuffles: warp_shuffle_reduce goes first");
   if (kernel.launches.empty()) return declined("no_launch", "no launch of the kernel is in sight, and the grid must change with it");
-  if (!rows.shape.known) return declined("unsupported_form", "the block's size is chosen at run time");
+  if (!rows.shape.known)
+    for (const Launch &launch : kernel.launches)
+      for (unsigned axis : {1u, 2u})
+        if (launch.blockShape.size() != 3 || launch.blockShape[axis].constant() != 1) return declined("unsupported_form", "the block's shape is chosen at run time");
   if (!rows.warps && rows.shape.extent[0] != rows.shape.size()) return declined("unsupported_form", "the block has more than one dimension");
   for (const Launch &launch : kernel.launches)
     for (unsigned axis : {1u, 2u})
@@ -248,7 +256,7 @@ private:
   }
 
   void findOnes() {
-    int64_t stride = rows.shape.extent[0];
+    int64_t stride = rows.warps ? 32 : rows.shape.known ? rows.shape.extent[0] : -1; // -1: only blockDim stands for it
     auto mark = [&](const Expr *root) {
       walk(root, [&](const Stmt *stmt) {
         const auto *expr = dyn_cast<Expr>(stmt);
@@ -265,6 +273,7 @@ private:
         strided = strided || (known && known->step.constant() == stride && mentionsBuiltin(loop->getBody(), "threadIdx"));
         if (strided) mark(loop->getInc());
       }
+      if (rows.warps) return true;
       if (const auto *op = dyn_cast<BinaryOperator>(stmt); op && op->getOpcode() == BO_Mul)
         for (auto [factor, other] : {std::pair(op->getLHS(), op->getRHS()), std::pair(op->getRHS(), op->getLHS())})
           if (mentionsBuiltin(other, "blockIdx") || mentionsBuiltin(other, "gridDim")) mark(factor);
@@ -315,6 +324,7 @@ private:
     if (auto read = reads.find(expr); read != reads.end()) return read->second;
     if (const auto *call = dyn_cast<CallExpr>(expr))
       if (auto helper = rows.helperCalls.find(call); helper != rows.helperCalls.end()) return parenthesized(specializer->textOf(call->getArg(helper->second)));
+    if (rows.flat) return flatRule(expr);
     auto [name, axis] = threadBuiltin(expr);
     if (name.empty()) return settled(expr);
     if (rows.warps) { // the rows of a block stay; their 32 threads become one
@@ -326,6 +336,23 @@ private:
     if (name == "blockDim") return "1";
     if (axis) return name == "gridDim" ? "1" : "0";
     return name == "gridDim" ? count : row;
+  }
+
+  /// In a flat block the lane and the row are recognized by their value, whatever they are computed from.
+  std::optional<std::string> flatRule(const Expr *expr) {
+    if (!expr->getType()->isIntegerType() || isa<ImplicitCastExpr>(expr) || isa<ParenExpr>(expr)) return std::nullopt;
+    bool name = isa<DeclRefExpr>(expr);
+    if (!name && !mentionsBuiltin(expr, "threadIdx") && !mentionsBuiltin(expr, "blockDim") && !isa<BinaryOperator>(expr)) return std::nullopt;
+    if (const auto *op = dyn_cast<BinaryOperator>(expr); op && (op->isAssignmentOp() || op->isComparisonOp() || op->isLogicalOp())) return std::nullopt;
+    int64_t size = rows.shape.size();
+    IndexExpr thread = IndexExpr::of(threadIdx(0)), block = IndexExpr::of(blockIdx(0)), warp(int64_t(32)), warps(size / 32);
+    IndexExpr value = kernel.lift(expr).substitute(blockDim(0), IndexExpr(size));
+    if (value == remainder(thread, warp) || value == bitwise(Atom::And, thread, IndexExpr(int64_t(31)))) return "0";
+    if (name) return std::nullopt;
+    if (value == quotient(thread, warp)) return "threadIdx.x";
+    if (value == block * warps + quotient(thread, warp) || value == quotient(block * IndexExpr(size) + thread, warp)) return "blockIdx.x * blockDim.x + threadIdx.x";
+    if (mentionsBuiltin(expr, "blockDim") && value == warps) return "blockDim.x";
+    return std::nullopt;
   }
 
   Status takeOut(const ReductionRegion &region, Specializer &specializer) {
@@ -357,7 +384,7 @@ private:
       if (!grid) return grid.error();
       if (!block) return block.error();
       std::string blocks = gridText(unit, launch), threads = std::to_string(threadsOfPlainForm);
-      if (rows.warps) edits.push_back({block->file, block->offset, block->length, std::to_string(rows.shape.extent[1])});
+      if (rows.warps) edits.push_back({block->file, block->offset, block->length, std::to_string(rows.flat ? rows.shape.size() / 32 : rows.shape.extent[1])});
       else {
         bool few = blocks.size() < 9 && std::all_of(blocks.begin(), blocks.end(), [](char c) { return c >= '0' && c <= '9'; });
         std::string fewer = few ? std::to_string((std::stoi(blocks) + threadsOfPlainForm - 1) / threadsOfPlainForm) : "";

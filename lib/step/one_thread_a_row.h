@@ -11,7 +11,8 @@ namespace klineage {
 struct RowBlock {
   const KernelModel *kernel = nullptr;
   BlockShape shape;
-  bool warps = false;                                     ///< A warp a row (threadIdx.y the row in the block), not a block.
+  bool warps = false;                                     ///< A warp a row, not a block: the row in the block is threadIdx.y,
+  bool flat = false;                                      ///< or, in a block of one dimension, threadIdx.x / 32.
   std::vector<ReductionRegion> regions;                   ///< In the kernel itself.
   std::map<const clang::CallExpr *, unsigned> helperCalls; ///< Calls that answer the total of that argument.
   std::set<const clang::FunctionDecl *> helpers;

@@ -138,6 +138,21 @@ private:
   std::set<const VarDecl *> dependent; // on the pair
   std::string function;
 
+  /// What an element is read from: a local that only names it is looked through.
+  const Expr *source(const Expr *element) const {
+    const VarDecl *variable = variableOf(element);
+    if (!variable || !variable->getInit() || variable->getType()->isArrayType()) return element;
+    const Stmt *declaration = nullptr;
+    bool written = false;
+    for (const Stmt *child : listOf(inner->getBody()))
+      if (const auto *decls = dyn_cast<DeclStmt>(child); decls && decls->isSingleDecl() && decls->getSingleDecl() == variable) declaration = child;
+    walk(inner->getBody(), [&](const Stmt *stmt) {
+      if (const Expr *target = assignedIn(stmt)) written = written || variableOf(target) == variable;
+      return true;
+    });
+    return declaration && !written ? variable->getInit() : element;
+  }
+
   bool mentionsPair(const Stmt *stmt) const {
     return std::any_of(dependent.begin(), dependent.end(), [&](const VarDecl *variable) { return !referencesTo(stmt, variable).empty(); });
   }
@@ -217,7 +232,7 @@ private:
         return true;
       });
     };
-    for (const Expr *element : elements) need(element);
+    for (const Expr *element : elements) need(source(element));
     std::vector<const Stmt *> statements = listOf(loop->getBody());
     std::set<const Stmt *> kept;
     for (size_t i = statements.size(); i-- > 0;) { // backward slice
@@ -255,7 +270,8 @@ private:
     }
     if (loop == inner)
       for (const Expr *element : elements) {
-        std::string m = maximum->getNameAsString(), x = unit.text(element);
+        std::string m = maximum->getNameAsString(), x = unit.text(source(element));
+        if (auto *op = dyn_cast<BinaryOperator>(source(element)->IgnoreImpCasts()); op && !op->isMultiplicativeOp() && !takesMaximum) x = "(" + x + ")";
         if (takesMaximum) text += m + " = " + larger(maximum->getType()) + "(" + m + ", " + x + ");\n";
         else text += sum->getNameAsString() + " += " + function + "(" + x + " - " + m + ");\n";
       }

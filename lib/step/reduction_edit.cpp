@@ -350,7 +350,7 @@ Status removeUnused(const Version &version, const FunctionDecl *function, Edits 
   Words words(unit);
   std::set<const FunctionDecl *> candidates;
   std::function<void(const FunctionDecl *)> add = [&](const FunctionDecl *helper) {
-    if (!helper->getBody() || !unit.place(helper->getBody()) || !candidates.insert(helper).second) return;
+    if (!helper->getBody() || isa<CXXMethodDecl>(helper) || !unit.place(helper->getBody()) || !candidates.insert(helper).second) return;
     walk(helper->getBody(), [&](const Stmt *stmt) {
       const auto *call = dyn_cast<CallExpr>(stmt);
       const FunctionDecl *body = nullptr;

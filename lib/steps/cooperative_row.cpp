@@ -3,7 +3,7 @@
 //   expert   for (int i = threadIdx.x; i < columns; i += blockDim.x) sum += x[blockIdx.x * columns + i];   // then combine over the block
 //   plain    int row = blockIdx.x * blockDim.x + threadIdx.x; for (int i = 0; i < columns; ++i) sum += x[row * columns + i];
 //
-// Going back also knows a warp a row, with the rows of a block along threadIdx.y. Both ways change the launch with the kernel.
+// Going back also knows a warp a row, with the rows of a block along threadIdx.y or as threadIdx.x / 32. Both ways change the launch with the kernel.
 // Limits: the totals are sums, products, maxima or minima; a loop that hands anything else to its next iteration is left alone;
 // shuffles are taken out by warp_shuffle_reduce first; going forward wants a guard that bounds the row by a parameter.
 #include "step/block_a_row.h"
@@ -27,37 +27,43 @@ Site siteOf(const KernelModel &kernel, const Unit &unit) {
   return site;
 }
 
-bool known(const Detection &detection, const Site &site) { // instantiations of one template are one place
-  for (const Site &other : detection.sites)
-    if (other.locus.file == site.locus.file && other.locus.offset == site.locus.offset) return true;
-  return false;
+/// A template with several instantiations in use is one text with several launches: none of them can be changed alone.
+bool shared(const Version &version, const KernelModel &kernel) {
+  const clang::FunctionDecl *pattern = kernel.function->getTemplateInstantiationPattern();
+  size_t same = 0;
+  for (const KernelModel &other : version.kernels) same += pattern && other.function->getTemplateInstantiationPattern() == pattern;
+  return same > 1;
+}
+
+template <typename Finding> void add(Detection &detection, const Version &version, const KernelModel &kernel, Finding finding, const std::function<void(Site &, Finding &)> &bind) {
+  if (finding.decline) detection.declines.push_back(*finding.decline);
+  if (!finding.found) return;
+  if (shared(version, kernel)) {
+    detection.declines.push_back({"unsupported_form", version.unit.where(kernel.function->getLocation()), "several instantiations of the kernel are launched"});
+    return;
+  }
+  Site site = siteOf(kernel, version.unit);
+  bind(site, finding);
+  site.keep(std::move(*finding.found));
+  detection.sites.push_back(std::move(site));
 }
 
 Detection blocks(const Version &version) {
   Detection detection;
-  for (const KernelModel &kernel : version.kernels) {
-    RowBlockFinding finding = findRowBlock(version, kernel);
-    if (finding.decline) detection.declines.push_back(*finding.decline);
-    if (!finding.found) continue;
-    Site site = siteOf(kernel, version.unit);
-    site.parameters["threads"] = finding.found->warps ? 32 : finding.found->shape.size();
-    site.keep(std::move(*finding.found));
-    if (!known(detection, site)) detection.sites.push_back(std::move(site));
-  }
+  for (const KernelModel &kernel : version.kernels)
+    add<RowBlockFinding>(detection, version, kernel, findRowBlock(version, kernel), [](Site &site, RowBlockFinding &finding) {
+      if (finding.found->warps) site.parameters["threads"] = 32;
+      else if (finding.found->shape.known) site.parameters["threads"] = finding.found->shape.size();
+    });
   return detection;
 }
 
 Detection threads(const Version &version) {
   Detection detection;
-  for (const KernelModel &kernel : version.kernels) {
-    ThreadRowFinding finding = findThreadRow(version, kernel);
-    if (finding.decline) detection.declines.push_back(*finding.decline);
-    if (!finding.found) continue;
-    Site site = siteOf(kernel, version.unit);
-    site.facts["carried_buffers"] = int64_t(finding.found->carriedBuffers);
-    site.keep(std::move(*finding.found));
-    if (!known(detection, site)) detection.sites.push_back(std::move(site));
-  }
+  for (const KernelModel &kernel : version.kernels)
+    add<ThreadRowFinding>(detection, version, kernel, findThreadRow(version, kernel), [](Site &site, ThreadRowFinding &finding) {
+      site.facts["carried_buffers"] = int64_t(finding.found->carriedBuffers);
+    });
   return detection;
 }
 

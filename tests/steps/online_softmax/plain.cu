@@ -7,12 +7,10 @@ __global__ void softmax_kernel(const float *x, float *y, int rows, int columns) 
   float top = -INFINITY;
   float sum = 0.0f;
   for (int i = 0; i < columns; ++i) {
-    const float element = x[(size_t)row * columns + i];
-    top = fmaxf(top, element);
+    top = fmaxf(top, x[(size_t)row * columns + i]);
   }
   for (int i = 0; i < columns; ++i) {
-    const float element = x[(size_t)row * columns + i];
-    sum += expf(element - top);
+    sum += expf(x[(size_t)row * columns + i] - top);
   }
 
   for (int i = 0; i < columns; ++i) y[(size_t)row * columns + i] = expf(x[(size_t)row * columns + i] - top) / sum;

@@ -9,8 +9,7 @@ __global__ void rows(const float *x, float *y, int n) {
   float s = 0.f, m = -FLT_MAX;
   for (int k = threadIdx.x; k < n / 2; k += 64) {
     for (int e = 0; e < 2; ++e) {
-      float v = p[2 * k + e];
-      m = fmaxf(m, v);
+      m = fmaxf(m, p[2 * k + e]);
     }
   }
   for (int k = n / 2 * 2 + threadIdx.x; k < n; k += 64) {
@@ -18,8 +17,7 @@ __global__ void rows(const float *x, float *y, int n) {
   }
   for (int k = threadIdx.x; k < n / 2; k += 64) {
     for (int e = 0; e < 2; ++e) {
-      float v = p[2 * k + e];
-      s += expf(v - m);
+      s += expf(p[2 * k + e] - m);
     }
   }
   for (int k = n / 2 * 2 + threadIdx.x; k < n; k += 64) {
