@@ -128,6 +128,18 @@ std::vector<const VarDecl *> localsNamedIn(const Stmt *stmt) {
   return collector.found;
 }
 
+std::vector<const VarDecl *> parametersNamedIn(const Stmt *stmt) {
+  struct Finder : RecursiveASTVisitor<Finder> {
+    std::vector<const VarDecl *> found;
+    bool VisitDeclRefExpr(DeclRefExpr *ref) {
+      if (auto *decl = dyn_cast<ParmVarDecl>(ref->getDecl())) found.push_back(decl);
+      return true;
+    }
+  } finder;
+  finder.TraverseStmt(const_cast<Stmt *>(stmt));
+  return finder.found;
+}
+
 std::vector<const Expr *> assignmentsTo(const VarDecl *decl, const Stmt *within) {
   AssignmentCollector collector;
   collector.decl = decl;

@@ -49,6 +49,9 @@ std::string freshName(const KernelModel &kernel, const std::string &wish);
 /// The local variables that a statement names (declared inside a function, parameters excluded).
 std::vector<const clang::VarDecl *> localsNamedIn(const clang::Stmt *stmt);
 
+/// The parameters that a statement names.
+std::vector<const clang::VarDecl *> parametersNamedIn(const clang::Stmt *stmt);
+
 /// The expressions of a statement that stand in no other expression.
 std::vector<const clang::Expr *> outermostExpressions(const clang::Stmt *stmt);
 

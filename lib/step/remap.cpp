@@ -48,7 +48,14 @@ bool Remap::dependsOnWriter(const IndexExpr &value) const {
   return std::any_of(own.begin(), own.end(), [&](const AtomRef &atom) { return value.mentions(atom); });
 }
 
+/// A pointer parameter that moves on between the two places is another pointer there.
+bool Remap::isStable(const VarDecl *decl) const {
+  return stable ? stable(decl) : assignmentsTo(decl, kernel.function->getBody()).empty();
+}
+
 bool Remap::readsTheSame(const Expr *expr) const {
+  for (const VarDecl *parameter : parametersNamedIn(expr))
+    if (!isStable(parameter)) return false;
   for (const VarDecl *local : localsNamedIn(expr)) {
     if (!place.sees(local)) return false;
     if (stable ? !stable(local) : !onlyValueOf(kernel, local) && !kernel.bufferOf(local)) return false;
@@ -135,6 +142,9 @@ std::optional<Piece> Remap::printWhole(const IndexExpr &value) const {
     if (rest.constant() == 0) return meeting.text;
     auto more = place.print(rest);
     bool simpler = rest.terms().size() < mapped->terms().size();
+    // The built-in indices are unsigned: a sum that may be negative must not be made with them.
+    bool mayWrap = std::any_of(rest.terms().begin(), rest.terms().end(), [](const auto &term) { return term.second.second < 0; });
+    if (simpler && more && mayWrap) return Piece{more->within(Piece::Sum) + " + int(" + meeting.text.text + ")", Piece::Sum};
     if (simpler && more && more->text[0] != '-')
       return Piece{more->within(Piece::Sum) + " + " + meeting.text.within(Piece::Sum), Piece::Sum};
   }
@@ -213,6 +223,7 @@ std::optional<Piece> Remap::printInteger(const Expr *expr) const {
 std::optional<Piece> Remap::printAccess(const Expr *expr) const {
   for (const Access &access : kernel.accesses) {
     if (access.expr->IgnoreParens() != expr || access.space != Space::Global || !access.exact || access.width != 1) continue;
+    if (auto *variable = dyn_cast<VarDecl>(access.buffer); variable && !isStable(variable)) return std::nullopt;
     if (auto *subscript = dyn_cast<ArraySubscriptExpr>(expr)) {
       auto *base = dyn_cast<DeclRefExpr>(subscript->getBase()->IgnoreParenImpCasts());
       if (base && base->getDecl() == access.buffer)
@@ -226,6 +237,7 @@ std::optional<Piece> Remap::printAccess(const Expr *expr) const {
 
 std::optional<Piece> Remap::printVariable(const DeclRefExpr *ref) const {
   auto *decl = dyn_cast<VarDecl>(ref->getDecl());
+  if (decl && isa<ParmVarDecl>(decl) && !isStable(decl)) return std::nullopt;
   if (!decl || !decl->isLocalVarDecl()) return Piece{ref->getDecl()->getNameAsString()};
   if (const Expr *value = onlyValueOf(kernel, decl)) return print(value);
   if (decl->getType()->isIntegerType()) return std::nullopt;

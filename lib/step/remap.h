@@ -45,6 +45,7 @@ public:
 private:
   const KernelModel &kernel;
   const PlaceInKernel &place;
+  bool isStable(const clang::VarDecl *decl) const;
   bool readsTheSame(const clang::Expr *expr) const; ///< Its names are visible to the reader and worth the same there.
   std::vector<Meeting> meets;
   std::vector<AtomRef> own;

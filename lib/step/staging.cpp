@@ -55,6 +55,29 @@ void collectAccesses(const KernelModel &kernel, const Expr *expr, std::vector<co
   }
 }
 
+/// A function of the sources whose result the value is, also through the locals that it names; null when there is none.
+const FunctionDecl *helperBehind(const KernelModel &kernel, const Expr *expr, unsigned depth = 0) {
+  struct Finder : RecursiveASTVisitor<Finder> {
+    const FunctionDecl *found = nullptr;
+    bool VisitCallExpr(CallExpr *call) {
+      const FunctionDecl *callee = call->getDirectCallee();
+      if (callee && callee->hasBody() && !callee->getASTContext().getSourceManager().isInSystemHeader(callee->getLocation()) &&
+          callee->hasAttr<CUDADeviceAttr>() && !callee->hasAttr<CUDAHostAttr>())
+        found = callee;
+      return true;
+    }
+  } finder;
+  finder.TraverseStmt(const_cast<Expr *>(expr));
+  for (const VarDecl *local : localsNamedIn(expr)) {
+    if (finder.found || depth > 3) break;
+    if (local->getInit()) finder.found = helperBehind(kernel, local->getInit(), depth + 1);
+    for (const Expr *each : assignmentsTo(local, kernel.function->getBody()))
+      if (auto *call = dyn_cast<CXXOperatorCallExpr>(each); call && !finder.found && call->getNumArgs() == 2)
+        finder.found = helperBehind(kernel, call->getArg(1), depth + 1);
+  }
+  return finder.found;
+}
+
 bool changesBetween(const KernelModel &kernel, const VarDecl *decl, SourceLocation from, SourceLocation to) {
   const SourceManager &manager = kernel.unit->manager(Side::Device);
   for (const Expr *each : assignmentsTo(decl, kernel.function->getBody()))
@@ -319,6 +342,8 @@ std::variant<Staging, NotStaged> stagingOf(const KernelModel &kernel, const Buff
       if (!source->exact && source->space == Space::Global)
         return no("opaque_index", source->expr, "which element of " + source->buffer->getNameAsString() + " is copied depends on memory or cannot be told");
     }
+    if (const FunctionDecl *helper = global || buffer.space != Space::Shared ? nullptr : helperBehind(kernel, copy.value))
+      return no("unsupported_form", copy.statement, name + " is filled with what " + helper->getNameAsString() + " returns, and helpers that return are not looked into");
     if (!global && buffer.space == Space::Shared) return no("unsupported_form", copy.statement, name + " holds computed values, not copies of global memory", true);
   }
   if (!fills.empty()) return no("unsupported_form", fills.begin()->second->expr, name + " is filled with a constant apart from its copies");

@@ -24,7 +24,9 @@ int64_t tileOf(const Staging &staging) {
       if (read->loops.size() > staging.common.size())
         if (auto trips = read->loops[staging.common.size()]->tripCount()) return *trips;
   }
-  return staging.buffer->extents.empty() ? 0 : staging.buffer->extents.back();
+  if (!staging.buffer->extents.empty()) return staging.buffer->extents.back();
+  const KernelModel &kernel = *staging.kernel;
+  return kernel.launches.empty() ? 1 : kernel.launches.front().blockSize(0).value_or(1);
 }
 
 Detection tiles(const Version &version) {
@@ -103,9 +105,12 @@ Result<Edits> takeOut(const Version &version, const Site &site, const Parameters
     if (!edit) return edit.error();
     edits.push_back(*edit);
   }
-  auto declaration = removal(kernel, cast<VarDecl>(staging.buffer->decl));
-  if (!declaration) return declaration.error();
-  edits.push_back(*declaration);
+  // Dynamic shared memory may be named by pointers into it: what nobody names any more goes with the dead code.
+  if (auto *variable = cast<VarDecl>(staging.buffer->decl); !variable->hasExternalStorage()) {
+    auto declaration = removal(kernel, variable);
+    if (!declaration) return declaration.error();
+    edits.push_back(*declaration);
+  }
   Draft draft(version);
   if (Status applied = draft.apply(edits); !applied) return applied.error();
   if (Status tidied = tidy(draft, kernel); !tidied) return tidied.error();
