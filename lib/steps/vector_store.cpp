@@ -179,8 +179,21 @@ const CompoundStmt *laneHolder(const KernelModel &kernel, const Stmt *statement)
 std::optional<Neighbours> runFrom(const KernelModel &kernel, const Access &first, unsigned width) {
   Neighbours run;
   const auto *assign = plainStore(kernel, first);
-  if (!assign || knownDivisor(first.index) % width != 0) return std::nullopt;
+  if (!assign) return std::nullopt;
   const CompoundStmt *holder = laneHolder(kernel, assign), *ownHolder = dyn_cast_or_null<CompoundStmt>(kernel.parent(assign));
+  // A run begins at a multiple of its width above the lowest neighbour; whether that address is aligned is asked at run time.
+  int64_t below = 0;
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto &access : kernel.accesses)
+      if (access.kind == Access::Write && access.buffer == first.buffer && first.index - access.index == IndexExpr(below + 1) && plainStore(kernel, access) &&
+          (laneHolder(kernel, plainStore(kernel, access)) == holder || kernel.parent(plainStore(kernel, access)) == ownHolder)) {
+        ++below;
+        more = true;
+        break;
+      }
+  }
+  if (below % width != 0) return std::nullopt;
   for (unsigned lane = 0; lane < width; ++lane)
     for (const auto &access : kernel.accesses) {
       if (access.kind != Access::Write || access.buffer != first.buffer || access.width != 1 || !access.calls.empty()) continue;
