@@ -144,7 +144,7 @@ Result<Search::Best> Search::tryStep(const LoadedVersion &from, const LoadedVers
       if (!version) continue;
       double speedup = worstSpeedup(verdict);
       if (verdict.accepted() && speedup > best.speedup) best = {std::move(version), *tried, speedup};
-      else if (neutral && verdict.reason == Reason::WithinNoise) neutral->push_back({std::move(version), *tried, speedup});
+      else if (neutral && verdict.reason == Reason::WithinNoise && findStep(step)->stage != Stage::Tuning) neutral->push_back({std::move(version), *tried, speedup});
     }
   return best;
 }
@@ -164,7 +164,8 @@ Status Search::keep(Best best, const LoadedVersion &) {
   return Done{};
 }
 
-/// A neutral step stays when another on top of it passes against the version below both.
+/// A neutral step stays when another on top of it passes against the version below both. Tuning changes no structure that another step could
+/// build on, so neutral tuning is not looked behind.
 Result<bool> Search::lookAhead(std::vector<Best> neutral) {
   for (auto &under : neutral)
     for (const auto &step : book.steps()) {

@@ -25,19 +25,21 @@ std::string Candidate::firstUnsound() const {
 
 namespace {
 
-Answer answerOf(const ConditionDecl &decl, const Site &site, const Environment &environment) {
+Answer answerOf(const Step &step, const ConditionDecl &decl, const Site &site, const Environment &environment) {
   auto condition = Condition::parse(decl.text);
   if (!condition) return {Truth::Unknown, "the condition cannot be read: " + condition.error().message()};
   if (!site.kernel) return {Truth::Unknown, "the site belongs to no kernel"};
   // A condition may speak of the step's parameters; a site that leaves one open is asked with the names it has.
   FactBindings bindings = site.facts;
   for (const auto &[name, value] : site.parameters) bindings.emplace(name, value);
+  for (const auto &parameter : step.params)
+    if (!parameter.choices.empty()) bindings.emplace(parameter.name, parameter.choices.front()); // what a search would try first
   return condition->evaluate({*site.kernel, environment, bindings});
 }
 
 std::vector<ConditionAnswer> answers(const Step &step, const Site &site, const Environment &environment) {
   std::vector<ConditionAnswer> all;
-  for (const auto &decl : step.conditions) all.push_back({decl, answerOf(decl, site, environment)});
+  for (const auto &decl : step.conditions) all.push_back({decl, answerOf(step, decl, site, environment)});
   return all;
 }
 

@@ -237,16 +237,19 @@ struct Run {
 };
 
 /// Text of the address of element 0 of a read that runs with the loop, or nothing.
-std::string rowText(const Unit &unit, const KernelModel &kernel, const Access &read, const Loop &loop) {
+std::string rowText(const Unit &unit, const Access &read, const Loop &loop) {
   if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(read.expr->IgnoreParenImpCasts()))
     if (const auto *index = dyn_cast<DeclRefExpr>(subscript->getIdx()->IgnoreParenImpCasts()); index && index->getDecl() == loop.variable) {
       const Expr *base = subscript->getBase()->IgnoreParenImpCasts();
       if (usesOf(base, loop.variable).empty()) return unit.text(base);
     }
-  if (!read.buffer || !read.calls.empty()) return {};
-  auto start = kernel.spelled(read.index.substitute(loopVariable(loop.variable), IndexExpr(0)));
-  if (!start) return {};
-  return *start == "0" ? read.buffer->getNameAsString() : "&" + read.buffer->getNameAsString() + "[" + *start + "]";
+  // The index keeps its own words, and so its types: a size_t in it must not become an int.
+  std::map<const Stmt *, std::string> zero;
+  for (const auto *use : usesOf(read.expr, loop.variable)) zero[use] = "0";
+  std::string text = unit.textWith(read.expr, zero);
+  if (text.empty()) return {};
+  if (size_t tail = text.rfind(" + 0]"); tail != std::string::npos && tail + 5 == text.size()) text.replace(tail, 5, "]");
+  return "&" + text;
 }
 
 Detection findScalarRuns(const Version &version) {
@@ -325,7 +328,7 @@ Result<Edits> toWide(const Version &version, const Site &site, const Parameters 
   std::map<const Stmt *, std::string> perRead;
   std::string loads, aligned;
   for (const Access *read : run.reads) {
-    std::string row = rowText(unit, *site.kernel, *read, loop);
+    std::string row = rowText(unit, *read, loop);
     if (row.empty()) return refusal("the address of " + read->buffer->getNameAsString() + " has no text at this place", unit.where(read->expr->getBeginLoc()));
     auto [known, isNew] = vectorOf.try_emplace(row, "");
     if (isNew) {
