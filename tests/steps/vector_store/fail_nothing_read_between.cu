@@ -1,5 +1,5 @@
-// waived: wrong_value
-// The second store reads what the first one wrote.
+// waived: unwritten_output
+// The second store reads what the first one wrote: moved in front of it, it reads the poison that outputs hold, and hands it on.
 #include <cuda_runtime.h>
 
 __global__ void chain(const float *x, float *y, int n) {
