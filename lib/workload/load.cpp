@@ -417,6 +417,11 @@ Result<Workload> loadWorkloadFile(const std::filesystem::path &file) {
     Result<std::string> reference = readFile(workload->folder / workload->reference);
     if (!reference) return reference.error();
     hasher.add("reference", *reference);
+  } else if (!workload->sources.empty()) {
+    // The kernel is its own oracle: when it changes, so does what the workload means.
+    Result<std::string> own = readFile(workload->folder / workload->sources.front());
+    if (!own) return own.error();
+    hasher.add("self", *own);
   }
   workload->hash = hasher.hex();
   return workload;

@@ -1,6 +1,7 @@
 #include "step_folder.h"
 #include "gate/environment_of.h"
 #include "support/files.h"
+#include "support/hash.h"
 #include <algorithm>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -38,6 +39,10 @@ Result<Workload> workloadOf(const fs::path &file) {
   auto workload = fs::exists(own) ? loadWorkloadFile(own) : loadWorkload(file.parent_path());
   if (!workload) return workload.error();
   workload->sources = {file.filename().string()};
+  // Without a reference the file is its own oracle, so it is a part of what the workload means.
+  auto text = readFile(file);
+  if (!text) return text.error();
+  workload->hash = Hasher().add("workload", workload->hash).add("file", *text).hex();
   return workload;
 }
 
