@@ -12,9 +12,10 @@
 namespace klineage {
 namespace {
 
+/// The running sum names the pass: it stays where it is when the loops around it lose a pragma, their vectors, or one another.
 Site siteAt(const KernelModel &kernel, const clang::VarDecl *sum, const Unit::Place &place, const clang::Stmt *first, const clang::Stmt *last) {
   Site site;
-  site.locus = {"loop", sum->getNameAsString(), place.file, place.offset};
+  site.locus = {"statement", sum->getNameAsString(), place.file, place.offset};
   site.kernel = &kernel;
   site.carrier = {first->getBeginLoc(), last->getEndLoc()};
   return site;
@@ -30,7 +31,7 @@ Detection onePass(const Version &version) {
   Detection detection;
   for (const KernelModel &kernel : version.kernels)
     for (OnlinePass &pass : findOnline(version, kernel, detection.declines)) {
-      auto place = wholeStatements(version.unit, pass.statements.front(), pass.statements.back());
+      auto place = version.unit.place(pass.sum->getLocation());
       if (!place) {
         detection.declines.push_back({"not_rewritable", version.unit.where(pass.statements.front()->getBeginLoc()), place.error().what});
         continue;
@@ -46,7 +47,7 @@ Detection twoPasses(const Version &version) {
   Detection detection;
   for (const KernelModel &kernel : version.kernels)
     for (TwoPasses &passes : findTwoPasses(version, kernel)) {
-      auto place = wholeStatements(version.unit, passes.first, passes.second);
+      auto place = version.unit.place(passes.sum->getLocation());
       if (!place) {
         detection.declines.push_back({"not_rewritable", version.unit.where(passes.first->getBeginLoc()), place.error().what});
         continue;
