@@ -76,6 +76,7 @@ endfunction()
 # tools/<name>.cpp becomes build/bin/klineage-<name>; tools/klineage.cpp is the front door.
 # A tool's help is its page docs/cli/<name>.md, given to it as <name>_help.h: one source for each word.
 function(klineage_tools)
+  add_custom_target(klineage-tools) # all of them, without the tests
   file(GLOB mains CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/*.cpp)
   foreach(main ${mains})
     get_filename_component(stem ${main} NAME_WE)
@@ -95,6 +96,7 @@ inline constexpr const char *helpText = R\"klineage_help(@text@)klineage_help\";
 ")
     endif()
     add_executable(${target} ${main})
+    add_dependencies(klineage-tools ${target})
     target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
     if(stem STREQUAL worker) # started for every run, so it carries no more than it needs
       target_link_libraries(${target} PRIVATE kl_device)

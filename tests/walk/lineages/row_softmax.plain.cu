@@ -27,7 +27,6 @@ __global__ void row_softmax_kernel(const float *__restrict__ x, float *__restric
   for (int i = 0; i < columns; ++i) {
     runMax = fmaxf(runMax, in[i]);
   }
-
   for (int i = 0; i < columns; ++i) {
     runSum += expf(in[i] - runMax);
   }
