@@ -91,6 +91,23 @@ TEST(Unit, AnErrorNamesFileLineAndCause) {
   EXPECT_NE(unit.error().what.find("missing_intrinsic"), std::string::npos) << unit.error().message();
 }
 
+TEST(Prelude, SuppliesWhatNvccHasAndClangLacks) {
+  auto unit = Unit::parse(setOf(R"(#include <cuda_runtime.h>
+__global__ void hinted(float *a, int4 *b, const float4 *c) {
+  __stcs(a, 1.0f);
+  __stcg(b, __ldcs(b));
+  __stwt(a + 1, __ldcv(a));
+  a[2] = __ldg(c).x + (isfinite(a[1]) ? 1.0f : 0.0f);
+}
+extern "C" void launch(float *a, int n, cudaStream_t stream) {
+  int blocks = max(n, 3);
+  if (isfinite(1.0f * n)) blocks = min(blocks, 4);
+  hinted<<<blocks, 32, 0, stream>>>(a, nullptr, nullptr);
+}
+)"));
+  ASSERT_TRUE(unit) << unit.error().message();
+}
+
 TEST(EmitIR, DeviceCodeIsNvptxAndHostCodeCallsTheLaunch) {
   llvm::LLVMContext context;
   auto device = emitIR(setOf(twoSides), Side::Device, context);
