@@ -20,8 +20,14 @@ namespace {
 using namespace emulated;
 namespace fs = std::filesystem;
 
-/// Raised when lowered modules of before are no longer right.
-constexpr int loweringRevision = 1;
+/// Lowered modules age with the program that lowers and runs them: another build never sees them. Nobody has to remember a number.
+const std::string &workerHash() {
+  static const std::string hash = [] {
+    auto program = readFile(programFolder() / "klineage-worker");
+    return program ? sha256(*program) : std::string("no worker");
+  }();
+  return hash;
+}
 
 struct Lowered {
   Build build;
@@ -52,7 +58,7 @@ Result<std::string> lowered(const SourceSet &sources, Side side, unsigned sm, co
 
 std::string keyOf(const SourceSet &sources, const std::string &entry, unsigned sm) {
   Hasher hasher;
-  hasher.add("revision", std::to_string(loweringRevision)).add("entry", entry).add("sm", std::to_string(sm)).add("main", sources.mainFile);
+  hasher.add("worker", workerHash()).add("entry", entry).add("sm", std::to_string(sm)).add("main", sources.mainFile);
   hasher.add("llvm", std::to_string(LLVM_VERSION_MAJOR) + "." + std::to_string(LLVM_VERSION_MINOR) + "." + std::to_string(LLVM_VERSION_PATCH));
   for (auto &[file, text] : sources.files)
     hasher.add("file", file).add("text", text);
