@@ -25,7 +25,11 @@ std::optional<int64_t> boundOf(const KernelModel &kernel, const Atom &atom, bool
       if (loop->variable != atom.decl) continue;
       if (!upper) return bound(kernel, loop->begin, false, depth + 1);
       auto end = bound(kernel, loop->end, true, depth + 1);
-      return end ? std::optional<int64_t>(*end - 1) : std::nullopt;
+      if (!end) return std::nullopt;
+      // A loop of steps stops short of its end: for (j = 0; j < 32; j += 8) reaches 24.
+      auto begin = loop->begin.constant(), step = loop->step.constant();
+      if (begin && step && *step > 0 && *end > *begin) return *begin + (*end - 1 - *begin) / *step * *step;
+      return *end - 1;
     }
     return std::nullopt;
   case Atom::Remainder: {
