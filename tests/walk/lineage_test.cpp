@@ -13,7 +13,9 @@ std::string lineageText(const std::vector<TransitionRow> &transitions, const Wal
   for (const auto &row : transitions) {
     text += row.outcome + " " + row.step + " at " + row.locusKind + " " + row.locusLabel + " " + row.parameters;
     if (!row.reason.empty()) text += " " + row.reason;
-    if (row.outcome == "accepted") text += ", forward again: " + row.rederived;
+    // How fast the re-derived form is belongs to the model too: the same features, faster or slower, are one line.
+    bool sameFeatures = row.rederived == "reproduced" || row.rederived == name(Reason::Slower);
+    if (row.outcome == "accepted") text += ", forward again: " + std::string(sameFeatures ? "same features" : row.rederived);
     text += "\n";
   }
   text += report.status + "\n";

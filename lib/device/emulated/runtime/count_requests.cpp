@@ -152,7 +152,9 @@ void countRequest(const Request &request, Tally &tally, L1Model &l1) {
     counts[Count::global_load_sectors] += sectors.size();
     counts[Count::global_load_bytes] += bytes;
     counts[Count::global_load_lines] += linesOf(sectors);
-    for (unsigned i = 0; i < sectors.size(); ++i) counts[Count::global_load_l1_hit_sectors] += l1.touch(sectors[i]);
+    // The L1 sees sectors counted from their buffer's start: where the host happened to map it must not decide what collides.
+    uint64_t base = request.allocation ? request.allocation->sectorBase() >> 5 : 0, buffer = request.allocation ? request.allocation->number << 28 : 0;
+    for (unsigned i = 0; i < sectors.size(); ++i) counts[Count::global_load_l1_hit_sectors] += l1.touch(buffer + sectors[i] - base);
     markAll(request, sectors, false, tally);
     break;
   }

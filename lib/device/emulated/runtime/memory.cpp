@@ -48,6 +48,7 @@ void *DeviceMemory::allocate(size_t bytes, size_t alignment, size_t offset, std:
   if (alignment == 0) alignment = 256;
   size_t body = roundUp(guardBytes + alignment + offset + bytes + guardBytes, page);
   auto *allocation = new Allocation;
+  allocation->number = ++made;
   allocation->mappingBytes = body + 2 * gapBytes;
   allocation->mapping = mapLazily(allocation->mappingBytes, PROT_NONE);
   allocation->owned = true;
@@ -76,6 +77,7 @@ void DeviceMemory::addGlobal(void *address, size_t bytes, std::string label, boo
   auto base = reinterpret_cast<uintptr_t>(address);
   if (bytes == 0 || byBase.count(base)) return;
   auto *allocation = new Allocation;
+  allocation->number = ++made;
   allocation->base = base;
   allocation->bytes = bytes;
   allocation->label = std::move(label);

@@ -32,6 +32,7 @@ struct Allocation {
   std::atomic<uint64_t> *sectorsRead = nullptr, *sectorsWritten = nullptr; ///< One bit for each 32-byte sector from base & ~31.
   size_t sectorsBytes = 0;
   uintptr_t sectorBase() const { return base & ~uintptr_t(31); }
+  uint64_t number = 0; ///< In the order of allocation. Models name places by it, so that no count depends on where the host put a buffer.
   uintptr_t cellBase() const { return base & ~uintptr_t(15); }
 };
 
@@ -58,6 +59,7 @@ public:
 
 private:
   std::map<uintptr_t, Allocation *> byBase;
+  uint64_t made = 0; ///< Allocations so far.
   unsigned shadowShift = 2;
 };
 
