@@ -30,9 +30,9 @@ bool isConstant(const Expr *expr) {
   return false;
 }
 
-/// The accesses that an expression makes, also through the locals that it names.
-void collectAccesses(const KernelModel &kernel, const Expr *expr, std::vector<const Access *> &found, unsigned depth = 0) {
-  if (depth > 6) return;
+/// The accesses that an expression makes, also through the locals that it names. Each local is followed once: one that is carried around a
+/// loop names itself, and following it every time costs a power of the number of its assignments.
+void collectAccesses(const KernelModel &kernel, const Expr *expr, std::vector<const Access *> &found, std::set<const VarDecl *> &followed) {
   struct Finder : RecursiveASTVisitor<Finder> {
     std::set<const Stmt *> all;
     std::vector<const VarDecl *> locals;
@@ -46,13 +46,19 @@ void collectAccesses(const KernelModel &kernel, const Expr *expr, std::vector<co
   for (const Access &access : kernel.accesses)
     if (finder.all.count(access.expr) && access.kind == Access::Read) found.push_back(&access);
   for (const VarDecl *local : finder.locals) {
-    if (local->getInit()) collectAccesses(kernel, local->getInit(), found, depth + 1);
+    if (!followed.insert(local).second) continue;
+    if (local->getInit()) collectAccesses(kernel, local->getInit(), found, followed);
     for (const Expr *each : assignmentsTo(local, kernel.function->getBody()))
-      if (auto *op = dyn_cast<BinaryOperator>(each)) collectAccesses(kernel, op->getRHS(), found, depth + 1);
+      if (auto *op = dyn_cast<BinaryOperator>(each)) collectAccesses(kernel, op->getRHS(), found, followed);
     for (const Access *write : kernel.accessesOf(local))
       if (write->kind == Access::Write)
-        if (const BinaryOperator *op = assignmentOf(kernel, write->expr)) collectAccesses(kernel, op->getRHS(), found, depth + 1);
+        if (const BinaryOperator *op = assignmentOf(kernel, write->expr)) collectAccesses(kernel, op->getRHS(), found, followed);
   }
+}
+
+void collectAccesses(const KernelModel &kernel, const Expr *expr, std::vector<const Access *> &found) {
+  std::set<const VarDecl *> followed;
+  collectAccesses(kernel, expr, found, followed);
 }
 
 /// A function of the sources whose result the value is, also through the locals that it names; null when there is none.
