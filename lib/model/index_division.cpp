@@ -78,7 +78,8 @@ Bounds boundsOf(const Atom &atom) {
   }
   case Atom::ShiftRight: if (isNonNegative(atom.left)) from(0); break;
   case Atom::Minimum:
-    if (isNonNegative(atom.left) && isNonNegative(atom.right)) from(0);
+    if (auto a = lowerBound(atom.left), b = lowerBound(atom.right); a && b) from(std::min(*a, *b));
+    else if (isNonNegative(atom.left) && isNonNegative(atom.right)) from(0);
     if (auto c = atom.left.constant()) to(*c);
     else if (auto c = atom.right.constant()) to(*c);
     else if (auto a = upperBound(atom.left)) to(*a);
@@ -88,6 +89,7 @@ Bounds boundsOf(const Atom &atom) {
     if (auto c = atom.left.constant()) from(*c);
     else if (auto c = atom.right.constant()) from(*c);
     else if (isNonNegative(atom.left) || isNonNegative(atom.right)) from(0);
+    if (auto a = upperBound(atom.left), b = upperBound(atom.right); a && b) to(std::max(*a, *b));
     break;
   }
   return bounds;

@@ -222,6 +222,15 @@ IndexExpr Values::liftFresh(const Expr *expr, const Frame *frame) {
       bool less = test->getOpcode() == BO_LT || test->getOpcode() == BO_LE;
       if (left == yes && right == no) return less ? minimum(left, right) : maximum(left, right);
       if (left == no && right == yes) return less ? maximum(left, right) : minimum(left, right);
+      // A clamp: a < low ? low : min(a, high), a > high ? high : max(a, low), with low <= high.
+      if (auto edge = right.constant(); edge && yes == right)
+        for (const AtomRef &atom : no.atoms()) {
+          if (!(no == IndexExpr::of(atom)) || atom->kind != (less ? Atom::Minimum : Atom::Maximum)) continue;
+          bool leftFirst = atom->left == left;
+          auto other = (leftFirst ? atom->right : atom->left).constant();
+          if (!other || !(leftFirst || atom->right == left) || (less ? *other < *edge : *other > *edge)) continue;
+          return less ? maximum(no, right) : minimum(no, right);
+        }
     }
     IndexExpr yes = lift(choice->getTrueExpr(), frame);
     if (yes == lift(choice->getFalseExpr(), frame)) return yes;

@@ -1,5 +1,7 @@
 #include "step/block_a_row.h"
+#include "step/guarded_row.h"
 #include "step/one_thread_a_row.h"
+#include "step/part_fold.h"
 #include "step/source_text.h"
 #include <algorithm>
 
@@ -13,19 +15,9 @@ void walk(const Stmt *stmt, const std::function<bool(const Stmt *)> &enter) {
   for (const Stmt *child : stmt->children()) walk(child, enter);
 }
 
-const VarDecl *variableOf(const Expr *expr) {
-  const auto *ref = dyn_cast<DeclRefExpr>(expr->IgnoreParenImpCasts());
-  return ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
-}
+const VarDecl *variableOf(const Expr *expr) { return variableNamedBy(expr); }
 
 bool mentions(const Stmt *stmt, const VarDecl *variable) { return !referencesTo(stmt, variable).empty(); }
-
-/// The variable that a statement or expression assigns directly, and how.
-const Expr *assigned(const Stmt *stmt) {
-  if (const auto *op = dyn_cast<BinaryOperator>(stmt); op && op->isAssignmentOp()) return op->getLHS();
-  if (const auto *op = dyn_cast<UnaryOperator>(stmt); op && op->isIncrementDecrementOp()) return op->getSubExpr();
-  return nullptr;
-}
 
 std::optional<Combine> assignmentGathers(const BinaryOperator *op, const VarDecl *variable) {
   const Expr *right = op->getRHS();
@@ -101,16 +93,19 @@ namespace {
 
 class RowFinder {
 public:
-  RowFinder(const Version &version, const KernelModel &kernel) : unit(version.unit), kernel(kernel) { rows.kernel = &kernel; }
+  RowFinder(const Version &version, const KernelModel &kernel) : version(version), unit(version.unit), kernel(kernel) { rows.kernel = &kernel; }
 
   ThreadRowFinding find() {
-    const auto *body = dyn_cast<CompoundStmt>(kernel.function->getBody());
-    if (!body || !findRow(body)) return {};
-    if (exchangeIn(body)) return {};
-    std::vector<const Stmt *> list;
-    if (!findGuard(body, list)) return refuse("unsupported_form", "no guard bounds the row by a parameter of the kernel");
+    auto guarded = guardedRowOf(kernel);
+    if (!guarded || exchangeIn(kernel.function->getBody())) return {};
+    row = guarded->row;
+    rows.row = guarded->declaration;
+    rows.count = guarded->count;
+    const auto &list = guarded->statements;
+    if (!guarded->guard) return refuse("unsupported_form", "no guard bounds the row by a parameter of the kernel");
     bool anyLoop = std::any_of(list.begin(), list.end(), [](const Stmt *stmt) { return isa<ForStmt>(stmt) || isa<IfStmt>(stmt) || isa<AttributedStmt>(stmt); });
     if (!anyLoop) return {};
+    findParts();
     scan(list, nullptr);
     if (decline.empty()) gather(list);
     if (!decline.empty()) return refuse("unsupported_form", decline);
@@ -123,6 +118,7 @@ public:
   }
 
 private:
+  const Version &version;
   const Unit &unit;
   const KernelModel &kernel;
   ThreadRow rows;
@@ -136,57 +132,17 @@ private:
     return finding;
   }
 
-  bool findRow(const CompoundStmt *body) {
-    IndexExpr wanted = IndexExpr::of(blockIdx(0)) * IndexExpr::of(blockDim(0)) + IndexExpr::of(threadIdx(0)), fixed = wanted;
-    if (auto size = blockShapeOf(kernel); size.known) fixed = wanted.substitute(blockDim(0), IndexExpr(size.extent[0]));
-    for (const Stmt *stmt : body->body()) {
-      const auto *decls = dyn_cast<DeclStmt>(stmt);
-      const auto *variable = decls && decls->isSingleDecl() ? dyn_cast<VarDecl>(decls->getSingleDecl()) : nullptr;
-      bool builtin = mentionsBuiltin(stmt, "threadIdx") || mentionsBuiltin(stmt, "blockIdx") || mentionsBuiltin(stmt, "blockDim") || mentionsBuiltin(stmt, "gridDim");
-      if (!builtin) continue;
-      if (row || !variable || !variable->getInit() || !variable->getType()->isIntegerType()) return false;
-      IndexExpr value = kernel.lift(variable->getInit());
-      if (!(value == wanted || value == fixed)) return false;
-      row = variable;
-      rows.row = decls;
+  /// A thread may fold a part of a range instead of a row of its own. Which elements a part takes may change when only the total of all parts is wanted.
+  void findParts() {
+    auto fold = findPartFold(kernel);
+    if (!fold.found || !fold.found->parts) return;
+    for (const Launch &launch : kernel.launches)
+      if (launch.values[fold.found->parts->count].constant() != 1 && !findSecondPhase(version, *fold.found, launch).found) return;
+    for (size_t i = 0; i < fold.found->loops.size(); ++i) {
+      const Loop *loop = fold.found->loops[i];
+      IndexExpr own = fold.found->parts->value * IndexExpr(fold.found->strides[i]);
+      if (loop->begin == own) rows.parts[loop] = fold.found->strides[i];
     }
-    bool written = false;
-    walk(body, [&](const Stmt *stmt) {
-      if (const Expr *target = assigned(stmt)) written = written || variableOf(target) == row;
-      return true;
-    });
-    return row && !written;
-  }
-
-  bool bounds(const Expr *condition, bool inside) {
-    const auto *op = dyn_cast<BinaryOperator>(condition->IgnoreParenImpCasts());
-    if (!op || !op->isRelationalOp()) return false;
-    bool rowLeft = variableOf(op->getLHS()) == row;
-    const VarDecl *bound = variableOf(rowLeft ? op->getRHS() : op->getLHS());
-    if (!rowLeft && variableOf(op->getRHS()) != row) return false;
-    BinaryOperatorKind kind = rowLeft ? op->getOpcode() : BinaryOperator::reverseComparisonOp(op->getOpcode());
-    const auto *parameter = dyn_cast_or_null<ParmVarDecl>(bound);
-    if (!parameter || kind != (inside ? BO_LT : BO_GE)) return false;
-    rows.count = parameter->getFunctionScopeIndex();
-    return true;
-  }
-
-  bool findGuard(const CompoundStmt *body, std::vector<const Stmt *> &list) {
-    bool guarded = false;
-    for (const Stmt *stmt : body->body()) {
-      const auto *branch = dyn_cast<IfStmt>(stmt);
-      if (!guarded && branch && !branch->getElse()) {
-        const Stmt *then = branch->getThen();
-        if (const auto *one = dyn_cast<CompoundStmt>(then); one && one->size() == 1) then = one->body_front();
-        if (isa<ReturnStmt>(then) && bounds(branch->getCond(), false)) { guarded = true; continue; }
-        if (const auto *inner = dyn_cast<CompoundStmt>(branch->getThen()); inner && bounds(branch->getCond(), true)) {
-          list.assign(inner->body_begin(), inner->body_end());
-          return true;
-        }
-      }
-      if (stmt != rows.row) list.push_back(stmt);
-    }
-    return guarded;
   }
 
   /// Sorts the statements of a list that all threads of the block are to run: loops to stride, stores for one thread.
@@ -208,7 +164,7 @@ private:
       if (const auto *body = dyn_cast<CompoundStmt>(inner)) { scan({body->body_begin(), body->body_end()}, body); continue; }
       if (isa<DeclStmt>(inner) || isa<NullStmt>(inner)) continue;
       if (const auto *expr = dyn_cast<Expr>(inner)) {
-        const Expr *target = assigned(expr);
+        const Expr *target = assignedBy(expr);
         if (target && !variableOf(target)) rows.singleStores.push_back(stmt);
         else if (!target) decline = "a statement outside the loops calls something whose effect is not known";
         continue;
@@ -219,7 +175,7 @@ private:
 
   void scanLoop(const ForStmt *stmt) {
     const Loop *loop = kernel.loopFor(stmt);
-    if (!loop || loop->descending || loop->leavesEarly || !loop->step.constant()) { decline = "a loop over the row has no plain counter"; return; }
+    if (!loop || loop->descending || loop->leavesEarly || !(loop->step.constant() || rows.parts.count(loop))) { decline = "a loop over the row has no plain counter"; return; }
     std::set<const VarDecl *> inside, carried;
     walk(stmt, [&](const Stmt *inner) {
       if (const auto *decls = dyn_cast<DeclStmt>(inner))
@@ -228,7 +184,7 @@ private:
       return true;
     });
     walk(stmt->getBody(), [&](const Stmt *inner) {
-      const Expr *target = assigned(inner);
+      const Expr *target = assignedBy(inner);
       if (!target) return true;
       target = target->IgnoreParenImpCasts();
       if (const VarDecl *variable = variableOf(target)) {
@@ -357,6 +313,13 @@ Result<Edits> toBlock(const Version &version, const ThreadRow &rows, int64_t thr
     const Expr *begin = loop->variable->getInit();
     if (const auto *init = dyn_cast_or_null<BinaryOperator>(loop->stmt->getInit())) begin = init->getRHS();
     if (!begin) return refusal("a loop's counter starts in another place", unit.where(loop->stmt->getBeginLoc()));
+    if (auto part = rows.parts.find(loop); part != rows.parts.end()) { // neighbouring threads take neighbouring elements
+      std::string times = part->second == 1 ? "" : std::to_string(part->second) + " * ", row = cast<VarDecl>(rows.row->getSingleDecl())->getNameAsString();
+      std::string first = row + " * blockDim.x + threadIdx.x", count = kernel.function->getParamDecl(rows.count)->getNameAsString();
+      if (Status done = replace(begin, times.empty() ? first : times + "(" + first + ")"); !done) return done.error();
+      if (Status done = replace(loop->stmt->getInc(), loop->variable->getNameAsString() + " += " + times + count + " * blockDim.x"); !done) return done.error();
+      continue;
+    }
     int64_t step = *loop->step.constant();
     std::string thread = step == 1 ? "threadIdx.x" : std::to_string(step) + " * threadIdx.x";
     bool zero = loop->begin.constant() == 0;

@@ -10,6 +10,7 @@ struct ThreadRow {
   const clang::DeclStmt *row = nullptr;          ///< `row = blockIdx.x * blockDim.x + threadIdx.x`.
   unsigned count = 0;                            ///< The kernel parameter that bounds it.
   std::vector<const Loop *> loops;               ///< Those that become strided.
+  std::map<const Loop *, int64_t> parts;         ///< Those that step over the row's whole range of parts, with the distance of neighbours (part_fold.h).
   struct Gathered {
     const clang::VarDecl *variable = nullptr;
     Combine combine = Combine::Sum;

@@ -170,6 +170,24 @@ TEST(Lifter, AnAsynchronousCopyIsAReadAndAWrite) {
   EXPECT_EQ(lifted.kernel().barriers[0].kind, Barrier::AsyncWait);
 }
 
+TEST(Lifter, AClampIsBoundedOnBothSides) {
+  auto lifted = liftText("__global__ void kernel(float *c) { c[blockIdx.x] = 1.0f; }\n"
+                         "extern \"C\" void launch(float *c, long long n) {\n"
+                         "  const long long wanted = (n + 4095) / 4096;\n"
+                         "  const int blocks = static_cast<int>(wanted < 1 ? 1 : (wanted < 1024 ? wanted : 1024));\n"
+                         "  kernel<<<blocks, 32>>>(c);\n"
+                         "  kernel<<<(wanted > 9 ? 9 : (wanted > 2 ? wanted : 2)), 32>>>(c);\n"
+                         "  kernel<<<(wanted < 20 ? 20 : (wanted < 10 ? wanted : 10)), 32>>>(c);\n" // no clamp: its low end is above its high end
+                         "}\n");
+  const auto &launches = lifted.kernel().launches;
+  ASSERT_EQ(launches.size(), 3u);
+  EXPECT_EQ(lowerBound(launches[0].gridShape[0]), 1);
+  EXPECT_EQ(upperBound(launches[0].gridShape[0]), 1024);
+  EXPECT_EQ(lowerBound(launches[1].gridShape[0]), 2);
+  EXPECT_EQ(upperBound(launches[1].gridShape[0]), 9);
+  EXPECT_EQ(upperBound(launches[2].gridShape[0]), std::nullopt);
+}
+
 TEST(Lifter, InstantiationsAreLiftedWithTheirArguments) {
   auto lifted = liftText(
       "constexpr int side = 16;\n"
