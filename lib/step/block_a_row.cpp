@@ -3,17 +3,13 @@
 #include "step/one_thread_a_row.h"
 #include "step/part_fold.h"
 #include "step/source_text.h"
+#include "step/statements.h"
 #include <algorithm>
 
 namespace klineage {
 using namespace clang;
 
 namespace {
-
-void walk(const Stmt *stmt, const std::function<bool(const Stmt *)> &enter) {
-  if (!stmt || !enter(stmt) || isa<PseudoObjectExpr>(stmt)) return;
-  for (const Stmt *child : stmt->children()) walk(child, enter);
-}
 
 const VarDecl *variableOf(const Expr *expr) { return variableNamedBy(expr); }
 

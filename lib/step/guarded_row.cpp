@@ -1,16 +1,11 @@
 #include "step/guarded_row.h"
 #include "step/one_thread_a_row.h"
+#include "step/statements.h"
 
 namespace klineage {
 using namespace clang;
 
 namespace {
-
-void walk(const Stmt *stmt, const std::function<void(const Stmt *)> &see) {
-  if (!stmt || isa<PseudoObjectExpr>(stmt)) return;
-  see(stmt);
-  for (const Stmt *child : stmt->children()) walk(child, see);
-}
 
 bool mentionsAnyIndex(const Stmt *stmt) {
   for (const char *name : {"threadIdx", "blockIdx", "blockDim", "gridDim"})
@@ -32,7 +27,7 @@ bool findRow(const KernelModel &kernel, const CompoundStmt *body, GuardedRow &fo
     found.declaration = decls;
   }
   bool written = false;
-  walk(body, [&](const Stmt *stmt) {
+  forEach(body, [&](const Stmt *stmt) {
     if (const Expr *target = assignedBy(stmt)) written = written || variableNamedBy(target) == found.row;
   });
   return found.row && !written;

@@ -1,5 +1,6 @@
 #include "step/one_thread_a_row.h"
 #include "step/source_text.h"
+#include "step/statements.h"
 #include "step/specialize.h"
 #include <algorithm>
 
@@ -9,11 +10,6 @@ using namespace clang;
 namespace {
 
 const int threadsOfPlainForm = 128;
-
-void walk(const Stmt *stmt, const std::function<bool(const Stmt *)> &enter) {
-  if (!stmt || !enter(stmt) || isa<PseudoObjectExpr>(stmt)) return;
-  for (const Stmt *child : stmt->children()) walk(child, enter);
-}
 
 std::optional<int64_t> constantOf(const Expr *expr, const ASTContext &ast) {
   Expr::EvalResult result;

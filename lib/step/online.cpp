@@ -1,6 +1,7 @@
 #include "step/online.h"
 #include "step/block_a_row.h"
 #include "step/source_text.h"
+#include "step/statements.h"
 #include <algorithm>
 #include <cmath>
 
@@ -8,11 +9,6 @@ namespace klineage {
 using namespace clang;
 
 namespace {
-
-void walk(const Stmt *stmt, const std::function<bool(const Stmt *)> &enter) {
-  if (!stmt || !enter(stmt) || isa<PseudoObjectExpr>(stmt)) return;
-  for (const Stmt *child : stmt->children()) walk(child, enter);
-}
 
 const Stmt *bare(const Stmt *stmt) {
   while (const auto *attributed = dyn_cast_or_null<AttributedStmt>(stmt)) stmt = attributed->getSubStmt();

@@ -1,6 +1,7 @@
 #include "step/part_fold.h"
 #include "step/one_thread_a_row.h"
 #include "step/source_text.h"
+#include "step/statements.h"
 #include <algorithm>
 
 namespace klineage {
@@ -8,15 +9,9 @@ using namespace clang;
 
 namespace {
 
-void walk(const Stmt *stmt, const std::function<void(const Stmt *)> &see) {
-  if (!stmt || isa<PseudoObjectExpr>(stmt)) return;
-  see(stmt);
-  for (const Stmt *child : stmt->children()) walk(child, see);
-}
-
 bool holds(const Stmt *outer, const Stmt *inner) {
   bool found = false;
-  walk(outer, [&](const Stmt *stmt) { found = found || stmt == inner; });
+  forEach(outer, [&](const Stmt *stmt) { found = found || stmt == inner; });
   return found;
 }
 
@@ -94,12 +89,12 @@ private:
     if (!loop || loop->descending || loop->leavesEarly) return fail("a loop has no plain counter");
     if (fold.store) return fail("a loop follows the store");
     std::set<const VarDecl *> inside, carried;
-    walk(stmt, [&](const Stmt *inner) {
+    forEach(stmt, [&](const Stmt *inner) {
       if (const auto *decls = dyn_cast<DeclStmt>(inner))
         for (const Decl *decl : decls->decls())
           if (const auto *variable = dyn_cast<VarDecl>(decl)) inside.insert(variable);
     });
-    walk(stmt->getBody(), [&](const Stmt *inner) {
+    forEach(stmt->getBody(), [&](const Stmt *inner) {
       const Expr *target = assignedBy(inner);
       const VarDecl *variable = target ? variableNamedBy(target) : nullptr;
       if (variable && !inside.count(variable)) carried.insert(variable);

@@ -13,6 +13,7 @@
 #include "step/reduction_edit.h"
 #include "step/site_building.h"
 #include "step/source_text.h"
+#include "step/statements.h"
 #include "step/specialize.h"
 #include <algorithm>
 
@@ -21,12 +22,6 @@ namespace {
 using namespace clang;
 
 constexpr int threadsOfABlock = 128;
-
-void walk(const Stmt *stmt, const std::function<void(const Stmt *)> &see) {
-  if (!stmt) return;
-  see(stmt);
-  for (const Stmt *child : stmt->children()) walk(child, see);
-}
 
 Site siteOf(const Version &version, const PartFold &fold) {
   Site site;
@@ -61,7 +56,7 @@ bool launchedOnce(const Version &version, const KernelModel &kernel) {
 /// A call with its semicolon, as a whole statement of a list; an error when it is a part of something else.
 Result<Unit::Place> hostStatement(const Unit &unit, const FunctionDecl *launcher, const Stmt *stmt) {
   const Stmt *whole = nullptr;
-  walk(launcher->getBody(), [&](const Stmt *outer) {
+  forEach(launcher->getBody(), [&](const Stmt *outer) {
     const auto *list = dyn_cast<CompoundStmt>(outer);
     if (!list) return;
     for (const Stmt *one : list->body()) {
@@ -92,7 +87,7 @@ bool within(const Unit::Place &place, const Edits &edits) {
 void removeUnusedOnHost(const Unit &unit, const FunctionDecl *launcher, Edits &edits) {
   for (bool changed = true; changed;) {
     changed = false;
-    walk(launcher->getBody(), [&](const Stmt *stmt) {
+    forEach(launcher->getBody(), [&](const Stmt *stmt) {
       const auto *decls = dyn_cast<DeclStmt>(stmt);
       const auto *variable = decls && decls->isSingleDecl() ? dyn_cast<VarDecl>(decls->getSingleDecl()) : nullptr;
       if (!variable || (variable->getInit() && variable->getInit()->HasSideEffects(unit.ast(Side::Host)))) return;
@@ -202,7 +197,7 @@ Result<Edits> withoutScratch(const Unit &unit, const TwoPhases &phases) {
   const FunctionDecl *launcher = phases.firstLaunch->launcher;
   if (isa<ParmVarDecl>(phases.scratch)) return edits;
   std::optional<Error> problem;
-  walk(launcher->getBody(), [&](const Stmt *stmt) {
+  forEach(launcher->getBody(), [&](const Stmt *stmt) {
     const auto *call = dyn_cast<CallExpr>(stmt);
     if (!call || isa<CUDAKernelCallExpr>(call) || !call->getDirectCallee() || referencesTo(call, phases.scratch).empty()) return;
     std::string name = call->getDirectCallee()->getNameAsString();
