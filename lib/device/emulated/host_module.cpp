@@ -1,11 +1,11 @@
 // The launcher's module: kept to what the entry reaches, checked against the list of host functions that exist, and given a
 // caller with a fixed signature and a table from host symbols to device names.
+#include "device/emulated/analyses.h"
 #include "device/emulated/host_calls.h"
 #include "device/emulated/lowering.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 
 namespace klineage::emulated {
@@ -33,19 +33,10 @@ std::vector<std::string> kernelNames(llvm::StringRef stub) {
 }
 
 void removeUnreached(llvm::Module &module) {
-  llvm::PassBuilder builder;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  emulated::Analyses analyses;
   llvm::ModulePassManager passes;
   passes.addPass(llvm::GlobalDCEPass());
-  passes.run(module, modules);
+  passes.run(module, analyses.modules);
 }
 
 /// int kl_host_call(void **arguments): the entry with each argument read from its own address. A trailing parameter that the workload

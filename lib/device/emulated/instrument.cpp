@@ -1,10 +1,10 @@
 // Instrument and retarget: the module's kernels get their hooks, then triple, data layout and tables become the host's.
+#include "device/emulated/analyses.h"
 #include "device/emulated/kernel_instrumenter.h"
 #include "device/emulated/lowering.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/ReplaceConstant.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 
@@ -27,24 +27,15 @@ void expandSharedConstants(llvm::Module &module) {
 
 Status instrumentDevice(llvm::Module &device, llvm::TargetMachine &target) {
   expandSharedConstants(device);
-  llvm::PassBuilder builder(&target);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  Analyses analyses(&target);
 
   ModuleTables tables(device);
   std::vector<llvm::Function *> kernels;
   for (llvm::Function &function : device)
     if (!function.isDeclaration()) kernels.push_back(&function);
   for (llvm::Function *kernel : kernels) {
-    if (Status status = KernelInstrumenter(*kernel, functions, tables).run(); !status) return status;
-    functions.clear(*kernel, kernel->getName());
+    if (Status status = KernelInstrumenter(*kernel, analyses.functions, tables).run(); !status) return status;
+    analyses.functions.clear(*kernel, kernel->getName());
     kernel->eraseFromParent();
   }
   for (llvm::GlobalVariable &variable : llvm::make_early_inc_range(device.globals())) {

@@ -1,8 +1,8 @@
 // Optimize: what -O2 does to scalars and loops, without the passes that would change how many memory accesses there are or how
 // wide they are (vectorizers, loop idioms, memcpy forming), and without unrolling that no pragma asked for. The order follows
 // LLVM's function simplification pipeline.
+#include "device/emulated/analyses.h"
 #include "device/emulated/lowering.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/ADCE.h"
@@ -89,19 +89,10 @@ llvm::FunctionPassManager pipeline() {
 } // namespace
 
 void optimizeDevice(llvm::Module &device, llvm::TargetMachine &target) {
-  llvm::PassBuilder builder(&target);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  Analyses analyses(&target);
   llvm::ModulePassManager passes;
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(pipeline()));
-  passes.run(device, modules);
+  passes.run(device, analyses.modules);
 }
 
 } // namespace klineage::emulated

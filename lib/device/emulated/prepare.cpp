@@ -1,5 +1,6 @@
 // Prepare: the device module becomes a set of kernels with everything inlined, and what only NVIDIA's back end knows becomes
 // plain IR or a hook.
+#include "device/emulated/analyses.h"
 #include "device/emulated/lowering.h"
 #include "device/emulated/hooks.h"
 #include "device/emulated/host_calls.h"
@@ -8,7 +9,6 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Utils/Mem2Reg.h"
@@ -113,19 +113,10 @@ Status refuseUnknownCalls(llvm::Function &function) {
 }
 
 void run(llvm::Module &module, llvm::function_ref<void(llvm::ModulePassManager &)> fill) {
-  llvm::PassBuilder builder;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  emulated::Analyses analyses;
   llvm::ModulePassManager passes;
   fill(passes);
-  passes.run(module, modules);
+  passes.run(module, analyses.modules);
 }
 
 } // namespace
