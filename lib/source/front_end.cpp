@@ -6,6 +6,9 @@
 #include "clang/Driver/Driver.h"
 #include "clang/Driver/Tool.h"
 #include "clang/Frontend/FrontendActions.h"
+#include "clang/Frontend/MultiplexConsumer.h"
+#include "clang/Sema/Sema.h"
+#include "clang/Sema/SemaConsumer.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/TargetParser/Host.h"
 #include <cstdlib>
@@ -187,6 +190,26 @@ std::vector<std::string> withoutForcedIncludes(const std::vector<std::string> &a
   return rest;
 }
 
+/// Writes the headers without the lists that every later parse would read at its end: header functions whose deferred diagnostics are to be asked again, and
+/// header declarations that may be unused. Neither says anything about the version, and together they are a third of a parse.
+class PreambleAction : public clang::GeneratePCHAction {
+protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &compiler, llvm::StringRef file) override {
+    struct Forget : clang::SemaConsumer {
+      clang::Sema *sema = nullptr;
+      void InitializeSema(clang::Sema &made) override { sema = &made; }
+      void HandleTranslationUnit(clang::ASTContext &) override {
+        sema->DeclsToCheckForDeferredDiags.clear();
+        sema->UnusedFileScopedDecls.erase(sema->UnusedFileScopedDecls.begin(nullptr, /*LocalOnly=*/true), sema->UnusedFileScopedDecls.end());
+      }
+    };
+    std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
+    consumers.push_back(std::make_unique<Forget>());
+    consumers.push_back(clang::GeneratePCHAction::CreateASTConsumer(compiler, file));
+    return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
+  }
+};
+
 /// Compiles the preamble into `target`. Several processes may do so at once; the rename makes one of them win.
 Status compilePreamble(const std::vector<std::string> &base, const SourceSet &sources, const std::string &preamble, const fs::path &target) {
   std::error_code ignored;
@@ -199,12 +222,12 @@ Status compilePreamble(const std::vector<std::string> &base, const SourceSet &so
   arguments.insert(arguments.end(), {"-include", preludePath});
   auto own = ownArguments(sources);
   arguments.insert(arguments.end(), own.begin(), own.end());
-  arguments.insert(arguments.end(), {"-emit-pch", "-fno-pch-timestamp", "-o", beside.string(), "-x", "cuda", header});
+  arguments.insert(arguments.end(), {"-emit-pch", "-fno-pch-timestamp", "-fpch-instantiate-templates", "-o", beside.string(), "-x", "cuda", header});
   SourceSet nothing;
   nothing.mainFile = header;
   auto prepared = makeCompiler(std::move(arguments), overlayOf(nothing));
   if (!prepared) return prepared.error();
-  clang::GeneratePCHAction action;
+  PreambleAction action;
   bool good = prepared->compiler->ExecuteAction(action);
   if (auto error = prepared->diagnostics->firstError()) return *error;
   if (!good) return ourFault("Clang could not precompile the headers");
@@ -213,11 +236,14 @@ Status compilePreamble(const std::vector<std::string> &base, const SourceSet &so
   return Done{};
 }
 
+/// Raised when a preamble is written in another way, so that files of older programs are left alone.
+constexpr const char *preambleForm = "2";
+
 /// The precompiled preamble for these options, made when it is not there.
 Result<std::string> preambleFor(const std::vector<std::string> &base, const SourceSet &sources, Side side) {
   std::string preamble = preambleText(sources);
   Hasher hasher;
-  hasher.add("preamble", preamble).add("prelude", preludeText).add("side", side == Side::Device ? "device" : "host");
+  hasher.add("form", preambleForm).add("preamble", preamble).add("prelude", preludeText).add("side", side == Side::Device ? "device" : "host");
   for (const auto &argument : base) hasher.add("argument", argument);
   for (const auto &argument : ownArguments(sources)) hasher.add("own", argument);
   std::error_code error;

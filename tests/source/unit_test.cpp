@@ -1,5 +1,6 @@
 #include "source/unit.h"
 #include "support/files.h"
+#include <chrono>
 #include <gtest/gtest.h>
 
 using namespace klineage;
@@ -51,6 +52,30 @@ TEST(Unit, BothSidesOfAKernelFileAreParsedAndInstantiationsInUseAreListed) {
   ASSERT_EQ(kernels.size(), 3u);
   EXPECT_EQ(kernels[0]->getNameAsString(), "scale");
   EXPECT_EQ(kernels[2]->getNameAsString(), "copy");
+}
+
+/// The median time of parsing both sides of a text that changes each time, in milliseconds a side.
+double millisecondsASide(const std::string &headers) {
+  std::vector<double> times;
+  for (int i = 0; i < 21; ++i) {
+    auto set = setOf(headers + "__global__ void k(float *x) { x[threadIdx.x] *= " + std::to_string(i) + ".5f; }\n"
+                               "extern \"C\" void launch(float *x, cudaStream_t stream) { k<<<1, 32, 0, stream>>>(x); }\n");
+    auto begin = std::chrono::steady_clock::now();
+    auto unit = Unit::parse(set);
+    double taken = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count() / 2;
+    EXPECT_TRUE(unit);
+    if (i) times.push_back(taken); // the first one may compile the preamble
+  }
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
+
+TEST(Unit, AChangedKernelIsParsedAgainWithinItsBudget) {
+  double own = millisecondsASide("#include <cuda_runtime.h>\n");
+  double heavy = millisecondsASide("#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <mma.h>\n#include <cooperative_groups.h>\n");
+  std::printf("[ parse    ] %.1f ms a side with cuda_runtime.h, %.1f ms with mma and cooperative groups\n", own, heavy);
+  EXPECT_LT(own, 60);
+  EXPECT_LT(heavy, 150);
 }
 
 TEST(Unit, AStatementHasItsPlaceAndItsText) {
