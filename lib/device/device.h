@@ -66,6 +66,7 @@ public:
   virtual ~Device() = default;
   virtual std::string id() const = 0;              ///< "emulated" or "cuda:0 NVIDIA H200 driver 580.159".
   virtual bool measured() const = 0;               ///< False: times are modelled.
+  virtual std::string revision() const { return {}; } ///< Of what finds the counts and faults: kept verdicts are asked again when it moves.
   virtual Build build(const SourceSet &sources, const Workload &workload) = 0;
   /// Runs all requests on a built version in one isolated worker process. A worker that dies gives Crash or Hang for the request it died in,
   /// and the rest are run by a fresh worker. Requests run in order; the version's device globals keep their values from one to the

@@ -37,7 +37,7 @@ struct Gate::Impl {
   std::string key(const char *kind, const std::string &version, const std::string &question, const std::string &more) const {
     Hasher hasher;
     hasher.add("kind", kind).add("version", version).add("question", question).add("device", device.id());
-    hasher.add("revision", std::to_string(revision)).add("more", more);
+    hasher.add("device revision", device.revision()).add("revision", std::to_string(revision)).add("more", more);
     return hasher.hex().substr(0, 40);
   }
 

@@ -34,8 +34,10 @@ struct Lowered {
   fs::path folder; ///< Holds device.bc and host.bc when build.reason is None.
 };
 
+/// A user's error without a place in the sources is one of this machine (a cache that cannot be written, say), not of the version: it is no verdict.
 Reason reasonOf(const Error &error) {
-  return error.fault == klineage::Fault::User ? Reason::CompileError : error.fault == klineage::Fault::Refusal ? Reason::Unsupported : Reason::Internal;
+  if (error.fault == klineage::Fault::Refusal) return Reason::Unsupported;
+  return error.fault == klineage::Fault::User && error.where.find(':') != std::string::npos ? Reason::CompileError : Reason::Internal;
 }
 
 std::string bitcodeOf(const llvm::Module &module) {
@@ -74,6 +76,7 @@ public:
   explicit EmulatedDevice(unsigned sm) : sm(sm) { limits.sm = sm; }
   std::string id() const override { return "emulated sm_" + std::to_string(sm); }
   bool measured() const override { return false; }
+  std::string revision() const override { return workerHash(); }
   Build build(const SourceSet &sources, const Workload &workload) override { return lowerCached(sources, workload.entry).build; }
   std::vector<RunOutcome> run(const SourceSet &sources, const std::vector<RunRequest> &requests) override;
 
