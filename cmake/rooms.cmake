@@ -121,10 +121,15 @@ function(klineage_tests)
       continue()
     endif()
     add_executable(test_${name} ${sources})
-    if(name IN_LIST KLINEAGE_LOW_ROOMS) # needs no step: neither built nor linked for it
+    if(name STREQUAL cli) # looks at the tools from outside, and into their corpora
+      target_link_libraries(test_${name} PRIVATE kl_lineage_db GTest::gtest_main)
+    elseif(name IN_LIST KLINEAGE_LOW_ROOMS) # needs no step: neither built nor linked for it
       target_link_libraries(test_${name} PRIVATE kl_${name} GTest::gtest_main)
     else()
       target_link_libraries(test_${name} PRIVATE kl_walk kl_materialize kl_retrieve kl_report kl_step_table GTest::gtest_main)
+    endif()
+    if(name STREQUAL cli) # runs the programs themselves
+      add_dependencies(test_${name} klineage-tools)
     endif()
     if(TARGET klineage-worker) # what the emulated device runs in, found beside the program
       add_dependencies(test_${name} klineage-worker)

@@ -102,6 +102,7 @@ public:
   Status saveRun(const RunRow &run);                                    ///< Keeps the first row of a key.
   Result<std::optional<RunRow>> gateRun(const std::string &key) const;
   Result<int64_t> addAttempt(const AttemptRow &attempt);
+  Status keepAttempt(int64_t id);                                       ///< The search went on from the attempt's version.
   Result<std::vector<AttemptRow>> attempts(const std::string &target) const; ///< All, when empty; oldest first.
 
   Status annotate(const Annotation &note);

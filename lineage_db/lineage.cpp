@@ -242,6 +242,10 @@ Result<int64_t> Corpus::addAttempt(const AttemptRow &a) {
   return id;
 }
 
+Status Corpus::keepAttempt(int64_t id) {
+  return impl->write([&] { Statement(impl->db(), "UPDATE attempts SET kept = 1 WHERE id = ?").bind(id).run(); });
+}
+
 Result<std::vector<AttemptRow>> Corpus::attempts(const std::string &target) const {
   return impl->read([&] {
     std::vector<AttemptRow> rows;

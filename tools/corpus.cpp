@@ -151,13 +151,17 @@ Status act(const Options &options) {
   std::filesystem::path file = options.values.count("corpus") ? std::filesystem::path(options.values.at("corpus")) : Corpus::defaultFile();
   Corpus::Options open;
   open.create = command == "merge";
+  if (command == "merge") { // nothing is made or added unless every source can be read
+    if (options.words.size() < 2) return usage("merge needs the corpora to add");
+    for (size_t i = 1; i < options.words.size(); ++i)
+      if (auto other = Corpus::openReadOnly(options.words[i]); !other) return other.error();
+  }
   auto corpus = writes ? Corpus::open(file, open) : Corpus::openReadOnly(file);
   if (!corpus) return corpus.error();
   if (command == "list") return list(*corpus, options);
   if (command == "show") return show(*corpus, options);
   if (command == "stats") return stats(*corpus, options);
   if (command == "merge") {
-    if (options.words.size() < 2) return usage("merge needs the corpora to add");
     for (size_t i = 1; i < options.words.size(); ++i)
       if (Status merged = corpus->merge(options.words[i]); !merged) return merged;
     return stats(*corpus, options);

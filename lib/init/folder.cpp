@@ -213,7 +213,7 @@ bool usesDynamicShared(const Unit &unit, const clang::FunctionDecl *kernel) {
 Result<InitReport> initKernel(const InitRequest &request) {
   std::error_code failed;
   fs::path file = fs::absolute(request.file).lexically_normal();
-  if (!fs::is_regular_file(file, failed)) return userError("there is no such file", request.file.string());
+  if (!fs::is_regular_file(file, failed)) return userError("there is no such file", request.file.string(), "name a CUDA source file");
   Result<std::string> text = readFile(file);
   if (!text) return text.error();
   SourceSet sources;

@@ -41,7 +41,8 @@ private:
   Result<Best> tryStep(const LoadedVersion &from, const LoadedVersion &baseline, const std::string &step, std::vector<Best> *neutral);
   Result<size_t> tryOne(const LoadedVersion &from, const LoadedVersion &baseline, const Candidate &candidate, const Parameters &parameters,
                         std::unique_ptr<LoadedVersion> &into);
-  Status keep(Best best, const LoadedVersion &from);
+  Status keep(Best best);
+  Status markKept(size_t tried);
   Result<bool> lookAhead(std::vector<Best> neutral);
   void listWhatDidNotApply();
   bool spent() const { return report.gateCalls >= options.budget; }
@@ -58,7 +59,7 @@ private:
   SkillBook book;
   std::unique_ptr<LoadedVersion> current;
   std::set<std::string> refusedBefore; ///< From earlier searches and this one: version, step, place, parameters.
-  std::vector<AttemptRow> rows;        ///< One a try, same order.
+  std::vector<AttemptRow> rows;        ///< One a try, same order; each is in the corpus before the next try begins.
   std::string searchKey;
 };
 
@@ -116,6 +117,9 @@ Result<size_t> Search::tryOne(const LoadedVersion &from, const LoadedVersion &ba
   if (!one.verdict.accepted()) refusedBefore.insert(placeKey(from.hash(), one.step, one.place, row.parameters));
   say("  " + row.outcome + (row.reason.empty() ? "" : " " + row.reason) +
       (one.verdict.profile.empty() ? one.note.substr(0, 200) : ", " + std::to_string(worstSpeedup(one.verdict)) + " × the speed"));
+  auto stored = corpus.addAttempt(row);
+  if (!stored) return stored.error();
+  row.id = *stored;
   report.tries.push_back(std::move(one));
   rows.push_back(std::move(row));
   return report.tries.size() - 1;
@@ -149,10 +153,15 @@ Result<Search::Best> Search::tryStep(const LoadedVersion &from, const LoadedVers
   return best;
 }
 
-Status Search::keep(Best best, const LoadedVersion &) {
-  Try &one = report.tries[best.tried];
-  one.kept = true;
-  rows[best.tried].kept = true;
+Status Search::markKept(size_t tried) {
+  report.tries[tried].kept = true;
+  rows[tried].kept = true;
+  return corpus.keepAttempt(rows[tried].id);
+}
+
+Status Search::keep(Best best) {
+  const Try &one = report.tries[best.tried];
+  if (auto marked = markKept(best.tried); !marked) return marked;
   current = std::move(best.version);
   say("  kept " + one.place);
   const Skill *skill = book.best(one.step);
@@ -173,10 +182,9 @@ Result<bool> Search::lookAhead(std::vector<Best> neutral) {
       auto over = tryStep(*under.version, *current, step, nullptr);
       if (!over) return over.error();
       if (!over->version) continue;
-      report.tries[under.tried].kept = true;
+      if (auto marked = markKept(under.tried); !marked) return marked.error();
       report.tries[under.tried].note = "neutral alone; kept because " + step + " on top of it passes";
-      rows[under.tried].kept = true;
-      if (auto kept = keep(std::move(*over), *current); !kept) return kept.error();
+      if (auto kept = keep(std::move(*over)); !kept) return kept.error();
       return true;
     }
   return false;
@@ -187,7 +195,7 @@ Result<bool> Search::improve(const std::string &step) {
   auto best = tryStep(*current, *current, step, &neutral);
   if (!best) return best.error();
   if (best->version) {
-    if (auto kept = keep(std::move(*best), *current); !kept) return kept.error();
+    if (auto kept = keep(std::move(*best)); !kept) return kept.error();
     return true;
   }
   return lookAhead(std::move(neutral));
@@ -241,8 +249,6 @@ Result<MaterializeReport> Search::run(const SourceSet &start) {
       }
     }
   }
-  for (const auto &row : rows)
-    if (auto added = corpus.addAttempt(row); !added) return added.error();
   listWhatDidNotApply();
   report.output = current->sources();
   if (report.kept()) report.whole = gate.judge(workload, report.output, &original, {.policy = Policy::Materialize});

@@ -41,7 +41,7 @@ struct MaterializeReport {
 
 /// Searches stage by stage (structure before tuning), greedy, best parameters a site; a neutral step may stay when the next one on top of it passes
 /// against the version below both. Skills mined from a kernel of the same name are never used. What was refused before at the same place of
-/// the same version is not tried again. Every try is stored; an effect brought in another family admits the skill.
+/// the same version is not tried again. Every try is stored as it happens, so that a killed search leaves what it learned; an effect brought in another family admits the skill.
 /// A start that does not pass the gate itself is a user error.
 Result<MaterializeReport> materialize(const Workload &workload, const SourceSet &start, Gate &gate, Corpus &corpus, const std::string &device,
                                       const MaterializeOptions &options = {});

@@ -1,4 +1,5 @@
 #include "record/rows.h"
+#include "support/files.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -36,6 +37,37 @@ unsigned lineOf(const SourceSet &sources, const Locus &locus) {
   auto file = sources.files.find(locus.file);
   if (file == sources.files.end()) return 0;
   return 1 + std::count(file->second.begin(), file->second.begin() + std::min<size_t>(locus.offset, file->second.size()), '\n');
+}
+
+namespace {
+
+/// The first paragraph below the title, up to its first full stop or colon, on one line.
+std::string firstSentence(const std::string &page) {
+  std::istringstream lines(page);
+  std::string sentence;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) {
+      if (!sentence.empty()) break;
+    } else if (line[0] != '#') {
+      sentence += (sentence.empty() ? "" : " ") + line;
+    }
+  }
+  for (size_t at = 0; at < sentence.size(); ++at)
+    if ((sentence[at] == '.' || sentence[at] == ':') && (at + 1 == sentence.size() || sentence[at + 1] == ' ')) return sentence.substr(0, at);
+  return sentence;
+}
+
+} // namespace
+
+KernelRow kernelRow(const Workload &workload) {
+  KernelRow row;
+  row.name = workload.name;
+  row.family = workload.family;
+  row.entry = workload.entry;
+  row.workloadHash = workload.hash;
+  row.oracle = workload.reference.empty() ? "self" : "reference";
+  if (auto page = readFile(workload.folder / "ORIGIN.md")) row.origin = firstSentence(*page);
+  return row;
 }
 
 VersionRow versionRow(const Workload &workload, const LoadedVersion &version) {

@@ -10,6 +10,8 @@ std::string json(const Parameters &parameters);
 Parameters parametersFromJson(const std::string &text);
 std::string json(const Verdict &verdict);
 
+/// The kernel folder as a row but for its versions. Its origin is the first sentence of ORIGIN.md; without one nothing is stated.
+KernelRow kernelRow(const Workload &workload);
 VersionRow versionRow(const Workload &workload, const LoadedVersion &version);
 std::vector<FeatureRow> featureRows(const Workload &workload, const LoadedVersion &version);
 /// The sources of a stored version, with the workload's folders.

@@ -14,13 +14,16 @@ Result<NamedCode> loadCode(const std::string &name, unsigned sm) {
   if (name == "-") {
     std::string path = (fs::current_path() / "standard_input.cu").string();
     code.sources.mainFile = path;
-    code.sources.files[path] = std::string(std::istreambuf_iterator<char>(std::cin), {});
+    std::string text(std::istreambuf_iterator<char>(std::cin), {});
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos) return userError("standard input holds no code", "-", "give it a kernel or a piece of one");
+    code.sources.files[path] = std::move(text);
     return code;
   }
   fs::path path = fs::absolute(name).lexically_normal();
   if (fs::is_directory(path)) return userError("this is a folder", name, "name a CUDA file in it");
   auto text = readFile(path);
   if (!text) return text.error();
+  if (text->find_first_not_of(" \t\r\n") == std::string::npos) return userError("the file holds no code", name, "name a kernel or a piece of one");
   if (fs::exists(path.parent_path() / "workload.json")) {
     auto workload = loadWorkload(path.parent_path());
     if (!workload) return workload.error();

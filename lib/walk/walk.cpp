@@ -84,16 +84,8 @@ Status Walker::begin(const SourceSet &expert) {
   if (*resumed) return Done{};
 
   say("the expert against its reference");
-  Verdict verdict = gate.judge(workload, current->sources(), nullptr, {.policy = Policy::Simplify});
-  if (!verdict.accepted())
-    return userError("the expert does not pass the gate itself: " + std::string(name(verdict.reason)) + ": " + verdict.detail, workload.folder.string(),
-                     "mend the kernel, its reference or its workload; klineage gate shows more");
-  KernelRow kernel;
-  kernel.name = workload.name;
-  kernel.family = workload.family;
-  kernel.entry = workload.entry;
-  kernel.workloadHash = workload.hash;
-  kernel.oracle = workload.reference.empty() ? "self" : "reference";
+  if (Status passes = expertPasses(workload, current->sources(), gate); !passes) return passes;
+  KernelRow kernel = kernelRow(workload);
   kernel.expertVersion = current->hash();
   return corpus.transact([&]() -> Status {
     if (auto forgotten = corpus.forgetKernel(workload.name); !forgotten) return forgotten;
@@ -278,6 +270,14 @@ Result<WalkReport> Walker::run(const SourceSet &expert) {
 }
 
 } // namespace
+
+Status expertPasses(const Workload &workload, const SourceSet &expert, Gate &gate) {
+  Verdict verdict = gate.judge(workload, expert, nullptr, {.policy = Policy::Simplify});
+  if (verdict.accepted()) return Done{};
+  std::string what = "the expert does not pass the gate itself: " + std::string(name(verdict.reason)) + ": " + verdict.detail;
+  if (verdict.reason == Reason::Internal) return ourFault(what, workload.folder.string());
+  return userError(what, workload.folder.string(), "mend the kernel, its reference or its workload; klineage gate shows more");
+}
 
 Result<WalkReport> walk(const Workload &workload, const SourceSet &expert, Gate &gate, Corpus &corpus, const std::string &device, const WalkOptions &options) {
   return Walker(workload, gate, corpus, device, options).run(expert);

@@ -31,6 +31,9 @@ struct WalkReport {
   double seconds = 0;
 };
 
+/// Whether the gate accepts an expert against its own reference; a user error that says why not.
+Status expertPasses(const Workload &workload, const SourceSet &expert, Gate &gate);
+
 /// Walks one kernel. Every try is committed to the corpus before the next begins, so a killed walk goes on where it was; a finished one
 /// answers at once. An expert that the gate does not accept against its own reference is a user error.
 Result<WalkReport> walk(const Workload &workload, const SourceSet &expert, Gate &gate, Corpus &corpus, const std::string &device,

@@ -397,7 +397,7 @@ const std::vector<std::string> &probeNames() {
 Result<Workload> loadWorkload(const std::filesystem::path &folder) {
   std::filesystem::path file = folder / "workload.json";
   std::error_code ignored;
-  if (!std::filesystem::is_directory(folder, ignored)) return userError("there is no such kernel folder", folder.string());
+  if (!std::filesystem::is_directory(folder, ignored)) return userError("there is no such kernel folder", folder.string(), "name a folder that holds a workload.json");
   if (!std::filesystem::is_regular_file(file, ignored))
     return userError("a kernel folder needs a workload.json", folder.string(), "klineage init writes one from a kernel's signature");
   return loadWorkloadFile(file);

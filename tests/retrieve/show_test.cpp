@@ -1,5 +1,5 @@
 #include "retrieve/show.h"
-#include "schema.h"
+#include "tests/schema/json_schema.h"
 #include "support/files.h"
 #include <gtest/gtest.h>
 
