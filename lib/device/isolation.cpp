@@ -27,7 +27,7 @@ std::map<std::string, std::string> environmentOf(const IsolationRequest &request
 }
 
 void addLimits(std::vector<std::string> &words, const IsolationRequest &request) {
-  append(words, {"prlimit", "--nproc=" + std::to_string(request.processes), "--cpu=" + std::to_string(request.cpuSeconds),
+  append(words, {"prlimit", "--nproc=" + std::to_string(request.processes), "--cpu=" + std::to_string(request.cpuSeconds) + ":" + std::to_string(request.cpuSeconds + 5),
                  "--fsize=" + std::to_string(request.fileBytes), "--core=0", "--"});
 }
 
@@ -131,13 +131,6 @@ IsolationFacts findFacts() {
   return facts;
 }
 
-uint64_t residentOf(int process) {
-  std::ifstream in("/proc/" + std::to_string(process) + "/statm");
-  uint64_t total = 0, resident = 0;
-  in >> total >> resident;
-  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
 } // namespace
 
 const char *name(IsolationLevel level) {
@@ -165,16 +158,6 @@ std::vector<std::string> isolationPrefix(const IsolationRequest &request, std::o
       ::chmod(whole.scratch.c_str(), 0777);
   }
   return prefixAt(whole, level);
-}
-
-uint64_t residentBytes(int process) {
-  uint64_t sum = residentOf(process);
-  std::error_code error;
-  for (const auto &task : fs::directory_iterator("/proc/" + std::to_string(process) + "/task", error)) {
-    std::ifstream in(task.path() / "children");
-    for (int child = 0; in >> child;) sum += residentBytes(child);
-  }
-  return sum;
 }
 
 } // namespace klineage

@@ -36,8 +36,4 @@ struct IsolationRequest {
 /// that the words start. `at` asks for a weaker level than the machine has (tests); never a stronger one.
 std::vector<std::string> isolationPrefix(const IsolationRequest &request, std::optional<IsolationLevel> at = {});
 
-/// Resident bytes of a process and all its descendants, to be watched by the supervisor: memory is bounded by residence, because
-/// lazily mapped buffers reserve far more addresses than they touch.
-uint64_t residentBytes(int process);
-
 } // namespace klineage

@@ -293,6 +293,7 @@ RunRecord checkVersion(Device &device, const Workload &workload, const SourceSet
   }
   if (profileRequest) requests.push_back(*profileRequest);
   auto outcomes = runShared(device, sources, requests, calls);
+  record.build = device.build(sources, workload); // with the resources, which are found while it runs
   if (outcomes.size() != requests.size()) {
     answer(record, Reason::Internal, "the device answered " + std::to_string(outcomes.size()) + " of " + std::to_string(requests.size()) + " requests");
     return record;

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <poll.h>
 #include <csignal>
 #include <sys/wait.h>
@@ -47,6 +49,15 @@ bool drain(int fd, std::string &into, size_t limit) {
   return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
+uint64_t residentOf(int process) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/statm");
+  uint64_t total = 0, resident = 0;
+  in >> total >> resident;
+  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+constexpr std::chrono::milliseconds betweenLooks{20};
+
 } // namespace
 
 Result<Finished> run(const Command &command) {
@@ -75,7 +86,16 @@ Result<Finished> run(const Command &command) {
   size_t given = 0;
   if (command.input.empty()) in.close(1);
   bool outOpen = true, errOpen = true;
+  auto nextLook = start + betweenLooks;
   while (outOpen || errOpen) {
+    if (command.memoryLimit && Clock::now() >= nextLook) {
+      if (residentBytes(child) > command.memoryLimit) {
+        finished.outOfMemory = true;
+        ::kill(-child, SIGKILL);
+        break;
+      }
+      nextLook = Clock::now() + betweenLooks;
+    }
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(start + command.limit - Clock::now()).count();
     if (left <= 0) {
       finished.timedOut = true;
@@ -83,7 +103,7 @@ Result<Finished> run(const Command &command) {
       break;
     }
     pollfd fds[3] = {{outOpen ? out.ends[0] : -1, POLLIN, 0}, {errOpen ? err.ends[0] : -1, POLLIN, 0}, {in.ends[1], POLLOUT, 0}};
-    if (::poll(fds, 3, static_cast<int>(std::min<long long>(left, 1000))) < 0 && errno != EINTR) break;
+    if (::poll(fds, 3, static_cast<int>(std::min<long long>(left, command.memoryLimit ? betweenLooks.count() : 1000))) < 0 && errno != EINTR) break;
     if (fds[0].revents) outOpen = drain(out.ends[0], finished.out, command.outputLimit);
     if (fds[1].revents) errOpen = drain(err.ends[0], finished.err, command.outputLimit);
     if (fds[2].revents) {
@@ -107,6 +127,16 @@ Result<Finished> run(const Command &command) {
   if (WIFSIGNALED(status)) finished.signal = WTERMSIG(status);
   else finished.exitCode = WEXITSTATUS(status);
   return finished;
+}
+
+uint64_t residentBytes(int process) {
+  uint64_t sum = residentOf(process);
+  std::error_code error;
+  for (const auto &task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", error)) {
+    std::ifstream in(task.path() / "children");
+    for (int child = 0; in >> child;) sum += residentBytes(child);
+  }
+  return sum;
 }
 
 } // namespace klineage

@@ -2,6 +2,7 @@
 #pragma once
 #include "support/result.h"
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,18 +16,24 @@ struct Command {
   std::map<std::string, std::string> extraEnv; ///< Added to the caller's environment.
   std::chrono::milliseconds limit{600'000};    ///< Wall clock; the whole process group is killed after it.
   size_t outputLimit = 64u << 20;              ///< Bytes kept of each stream; the rest is read and dropped.
+  uint64_t memoryLimit = 0;                    ///< Resident bytes of the whole process tree, looked at every 20 ms; it is killed above. 0: none.
 };
 
 struct Finished {
   int exitCode = 0;   ///< Valid when signal is 0 and timedOut is false.
   int signal = 0;     ///< The signal that ended it, or 0.
   bool timedOut = false;
+  bool outOfMemory = false;
   std::string out, err;
   double seconds = 0; ///< Wall clock.
-  bool ok() const { return exitCode == 0 && signal == 0 && !timedOut; }
+  bool ok() const { return exitCode == 0 && signal == 0 && !timedOut && !outOfMemory; }
 };
 
 /// Runs to the end or to the limit. An Error means the program could not be started at all.
 Result<Finished> run(const Command &command);
+
+/// Resident bytes of a process and all its descendants. Memory is bounded by these and not by an address-space limit, because lazily mapped
+/// buffers (and CUDA) reserve far more addresses than they touch.
+uint64_t residentBytes(int process);
 
 } // namespace klineage

@@ -1,6 +1,6 @@
 #include "walk/walk.h"
 #include "gate/environment_of.h"
-#include "gate/machine_code.h"
+#include "device/machine_code.h"
 #include "walk/probe.h"
 #include "walk/rederive.h"
 #include "record/rows.h"

@@ -1,6 +1,7 @@
 // Miners that are killed, and several at once: what was accepted stays, and the same command goes on.
 #include "lineage_db/corpus.h"
 #include "tool_run.h"
+#include <algorithm>
 #include <csignal>
 #include <sys/wait.h>
 #include <thread>
@@ -108,6 +109,47 @@ TEST_F(Kill, OfOneOfTwoMinersLeavesTheOtherAndTheReadersAlone) {
   EXPECT_EQ((*store->walk("bounded"))->status, "complete");
   EXPECT_EQ(run("mine", {one, two}).exitCode, ExitDone);
   EXPECT_EQ(acceptedNow("polynomial").size(), 2u);
+}
+
+TEST_F(Kill, OfASearchLeavesItsAttemptsAndTheNextOneIsWiser) {
+  ASSERT_EQ(run("mine", {expertOf("unroll"), "--no-probe"}).exitCode, ExitDone);
+  std::string target = expertOf("launch_bounds", "target");
+  replace(target + "/workload.json", "\"name\": \"polynomial\"", "\"name\": \"bounded\"");
+  auto attempts = [&] {
+    auto store = Corpus::openReadOnly(corpus());
+    auto rows = store ? store->attempts("bounded") : Result<std::vector<AttemptRow>>(store.error());
+    return rows ? *rows : std::vector<AttemptRow>{};
+  };
+  pid_t search = start(command("materialize", {target}));
+  while (attempts().empty() && ::waitpid(search, nullptr, WNOHANG) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  end(search);
+  auto left = attempts();
+  ASSERT_FALSE(left.empty()) << *readFile(folder() / "killed.err");
+  ASSERT_LT(left.size(), 3u) << "killed too late to show anything";
+
+  // Had the killed search met a refusal, the next one would not ask again.
+  AttemptRow refused = left.front();
+  refused.parameters = "{\"factor\":8}";
+  refused.outcome = "refused";
+  refused.reason = "slower";
+  refused.kept = false;
+  {
+    auto store = Corpus::open(corpus());
+    ASSERT_TRUE(store && store->addAttempt(refused));
+  }
+  Finished again = run("materialize", {target, "--json"});
+  ASSERT_EQ(again.exitCode, ExitDone) << again.err;
+  auto report = json(again, "materialize");
+  EXPECT_LT(report["gate_calls"], 3) << "what was tried is answered from the record";
+  unsigned kept = 0;
+  for (const auto &one : report["tries"]) {
+    EXPECT_NE(one["parameters"], nlohmann::json({{"factor", 8}})) << "refused before at this place";
+    kept += one["kept"].get<bool>();
+  }
+  EXPECT_EQ(kept, 1u);
+  auto now = attempts();
+  EXPECT_EQ(now.size(), left.size() + 1 + report["tries"].size());
+  EXPECT_EQ(std::count_if(now.begin(), now.end(), [](const AttemptRow &row) { return row.kept; }), 1);
 }
 
 } // namespace klineage::testing

@@ -151,7 +151,7 @@ TEST(EmulatedVerdicts, LauncherThatCallsTheSystemIsRefusedByName) {
   EXPECT_NE(build.detail.find("unsupported_host_function: system"), std::string::npos) << build.detail;
 }
 
-TEST(EmulatedVerdicts, TooMuchSharedMemoryIsALaunchErrorUntilAskedFor) {
+TEST(EmulatedVerdicts, TooMuchSharedMemoryExceedsResourcesUntilAskedFor) {
   for (bool asks : {false, true}) {
     Candidate c(std::string(R"(
 #include <cuda_runtime.h>
@@ -166,6 +166,30 @@ extern "C" int launch(float *out, int n) {
                 "  k<<<1, 32, 65536>>>(out);\n  return cudaGetLastError();\n}\n");
     c.out("out").size(32);
     RunOutcome outcome = c.run();
-    EXPECT_EQ(outcome.reason, asks ? Reason::None : Reason::LaunchError) << outcome.detail;
+    EXPECT_EQ(outcome.reason, asks ? Reason::None : Reason::ResourcesExceeded) << outcome.detail;
   }
+}
+
+// Field fault 20: 48 KiB of dynamic shared memory and four bytes of static.
+TEST(EmulatedVerdicts, StaticAndDynamicSharedMemoryCountTogether) {
+  for (bool asks : {false, true})
+    for (int bytes : {49152, 49152 - 16}) {
+      Candidate c(std::string(R"(
+#include <cuda_runtime.h>
+__global__ void k(float *out) {
+  extern __shared__ float s[];
+  __shared__ float one;
+  s[threadIdx.x] = 2;
+  if (threadIdx.x == 0) one = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x] + one;
+}
+extern "C" int launch(float *out, int n) {
+)") + (asks ? "cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 49152);" : "") +
+                  "  k<<<1, 32, " + std::to_string(bytes) + ">>>(out);\n  return cudaGetLastError();\n}\n");
+      c.out("out").size(32);
+      RunOutcome outcome = c.run();
+      bool fits = asks || bytes < 49152; // the static part takes one unit of 16 bytes
+      EXPECT_EQ(outcome.reason, fits ? Reason::None : Reason::ResourcesExceeded) << outcome.detail;
+    }
 }

@@ -1,5 +1,6 @@
 #include "device/isolation.h"
 #include "support/files.h"
+#include <csignal>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -105,4 +106,26 @@ TEST(Isolation, WrittenFilesAreBounded) {
 TEST(Isolation, ResidenceCountsDescendants) {
   EXPECT_GT(residentBytes(::getpid()), 1u << 20);
   EXPECT_EQ(residentBytes(2147483600), 0u);
+}
+
+TEST(Isolation, ProcessorTimeIsBounded) {
+  IsolationRequest request;
+  request.cpuSeconds = 1;
+  auto finished = inside("while :; do :; done", request);
+  EXPECT_TRUE(finished.signal == SIGXCPU || finished.exitCode == 128 + SIGXCPU) << finished.signal << " " << finished.exitCode;
+}
+
+TEST(Isolation, MemoryIsBoundedByResidenceOfTheWholeTree) {
+  Command command;
+  command.argv = isolationPrefix({});
+  for (const char *word : {"sh", "-c", "sh -c 'head -c 400000000 /dev/zero | tail'"}) command.argv.push_back(word);
+  command.limit = std::chrono::seconds(20);
+  command.memoryLimit = 100u << 20;
+  auto finished = run(command);
+  ASSERT_TRUE(finished);
+  EXPECT_TRUE(finished->outOfMemory) << finished->exitCode << finished->err;
+  command.memoryLimit = 2000u << 20;
+  finished = run(command);
+  ASSERT_TRUE(finished);
+  EXPECT_TRUE(finished->ok()) << finished->err;
 }

@@ -175,11 +175,14 @@ TEST(Execution, ReadsOfAnOddAddressAreMisaligned) {
   EXPECT_EQ(machine->fault().reason, Reason::Misaligned) << machine->fault().detail;
 }
 
-TEST(Execution, TooMuchSharedMemoryIsALaunchError) {
+TEST(Execution, TooMuchSharedMemoryExceedsResourcesAndABadShapeIsALaunchError) {
   auto machine = makeMachine(options());
   TestKernel kernel({}, [](kl_thread *) {});
   EXPECT_FALSE(kernel.run(*machine, 1, 32, 48 * 1024 + 4));
-  EXPECT_EQ(machine->fault().reason, Reason::LaunchError) << machine->fault().detail;
+  EXPECT_EQ(machine->fault().reason, Reason::ResourcesExceeded) << machine->fault().detail;
+  auto other = makeMachine(options());
+  EXPECT_FALSE(kernel.run(*other, 1, 1056));
+  EXPECT_EQ(other->fault().reason, Reason::LaunchError) << other->fault().detail;
 }
 
 } // namespace

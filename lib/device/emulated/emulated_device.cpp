@@ -1,9 +1,12 @@
 // EmulatedDevice: the parent's side of the embedded device. Compiles and lowers in this process, and leaves code generation and
 // everything that runs to an isolated worker.
 #include "device/device.h"
+#include "device/emulated/bounds.h"
 #include "device/emulated/job.h"
 #include "device/emulated/lowering.h"
+#include "device/emulated/runtime/launch_checks.h"
 #include "device/isolation.h"
+#include "device/machine_code.h"
 #include "source/unit.h"
 #include "support/files.h"
 #include "support/hash.h"
@@ -12,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <future>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 namespace klineage {
@@ -34,10 +38,12 @@ struct Lowered {
   fs::path folder; ///< Holds device.bc and host.bc when build.reason is None.
 };
 
-/// A user's error without a place in the sources is one of this machine (a cache that cannot be written, say), not of the version: it is no verdict.
-Reason reasonOf(const Error &error) {
+/// A user's error that is not about a file of the version is one of this machine (a cache that cannot be written, say): it is no verdict.
+Reason reasonOf(const Error &error, const SourceSet &sources) {
   if (error.fault == klineage::Fault::Refusal) return Reason::Unsupported;
-  return error.fault == klineage::Fault::User && error.where.find(':') != std::string::npos ? Reason::CompileError : Reason::Internal;
+  bool located = error.where.find(':') != std::string::npos; // also in a header that the version includes
+  for (const auto &[file, text] : sources.files) located |= error.where == file;
+  return error.fault == klineage::Fault::User && located ? Reason::CompileError : Reason::Internal;
 }
 
 std::string bitcodeOf(const llvm::Module &module) {
@@ -73,21 +79,61 @@ std::string keyOf(const SourceSet &sources, const std::string &entry, unsigned s
 
 class EmulatedDevice : public Device {
 public:
-  explicit EmulatedDevice(unsigned sm) : sm(sm) { limits.sm = sm; }
+  EmulatedDevice(unsigned sm, const Bounds &bounds) : sm(sm), bounds(bounds) { limits.sm = sm; }
   std::string id() const override { return "emulated sm_" + std::to_string(sm); }
   bool measured() const override { return false; }
   std::string revision() const override { return workerHash(); }
-  Build build(const SourceSet &sources, const Workload &workload) override { return lowerCached(sources, workload.entry).build; }
+  Build build(const SourceSet &sources, const Workload &workload) override;
   std::vector<RunOutcome> run(const SourceSet &sources, const std::vector<RunRequest> &requests) override;
 
 private:
   Lowered lowerCached(const SourceSet &sources, const std::string &entry);
   Result<Job> prepare(const std::vector<RunRequest> &requests, const fs::path &scratch);
+  std::shared_future<MachineCode> vendorCode(const SourceSet &sources, const std::string &key);
+  void writeWhenKnown(std::shared_future<MachineCode> code, std::shared_ptr<ScratchFolder> scratch, const std::string &file);
+  Finished runWorker(const Job &job, const fs::path &scratch, unsigned requests);
 
   unsigned sm;
+  Bounds bounds;
   Limits limits;
   std::map<std::string, Lowered> known;
+  std::mutex lock;
+  std::map<std::string, std::shared_future<MachineCode>> vendor; ///< By build key.
+  std::vector<std::future<void>> writers;
 };
+
+/// nvcc's answer, asked for once a version and beside whatever else goes on.
+std::shared_future<MachineCode> EmulatedDevice::vendorCode(const SourceSet &sources, const std::string &key) {
+  std::lock_guard hold(lock);
+  auto &answer = vendor[key];
+  if (!answer.valid()) answer = std::async(std::launch::async, [sources, sm = sm] { return machineCode(sources, sm); }).share();
+  return answer;
+}
+
+/// Registers a thread by kernel, for a worker that waits for the file; an empty table where there is no answer.
+void EmulatedDevice::writeWhenKnown(std::shared_future<MachineCode> code, std::shared_ptr<ScratchFolder> scratch, const std::string &file) {
+  auto writer = std::async(std::launch::async, [code, scratch, file] {
+    nlohmann::json table = nlohmann::json::object();
+    for (const auto &[kernel, resources] : code.get().kernels)
+      if (resources.registers) table[kernel] = resources.registers;
+    (void)writeFile(scratch->path() / file, table.dump());
+  });
+  std::lock_guard hold(lock);
+  std::erase_if(writers, [](const std::future<void> &one) { return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+  writers.push_back(std::move(writer));
+}
+
+/// The resources are there once the version has run: ptxas is not waited for before.
+Build EmulatedDevice::build(const SourceSet &sources, const Workload &workload) {
+  Build build = lowerCached(sources, workload.entry).build;
+  std::lock_guard hold(lock);
+  auto answer = vendor.find(build.key);
+  if (answer == vendor.end() || answer->second.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return build;
+  for (const auto &[kernel, r] : answer->second.get().kernels)
+    for (auto [what, value] : {std::pair{"registers", r.registers}, {"spill_bytes", r.spillBytes}, {"shared_bytes", r.sharedBytes}, {"stack_bytes", r.stackBytes}})
+      build.resources[what] = std::max(build.resources[what], double(value));
+  return build;
+}
 
 Lowered EmulatedDevice::lowerCached(const SourceSet &sources, const std::string &entry) {
   std::string key = keyOf(sources, entry, sm);
@@ -110,7 +156,7 @@ Lowered EmulatedDevice::lowerCached(const SourceSet &sources, const std::string 
         result.build.detail = second.error().message();
       }
     } else {
-      result.build.reason = reasonOf(*error);
+      result.build.reason = reasonOf(*error, sources);
       result.build.detail = error->message();
     }
   }
@@ -158,23 +204,62 @@ RunOutcome failed(Reason reason, std::string detail) {
 
 RunOutcome deathOf(const Finished &finished, const std::string &phase) {
   std::string said = finished.err.substr(0, 2000);
+  if (finished.outOfMemory && (phase == "compile" || phase.empty())) return failed(Reason::Unsupported, "compiling it takes more memory than a worker may have");
   if (phase == "compile" || phase.empty()) {
     if (finished.exitCode == 1 && !finished.signal) return failed(Reason::Unsupported, said);
     return failed(Reason::Internal, "the worker died before it ran anything (signal " + std::to_string(finished.signal) + ", exit " +
                                         std::to_string(finished.exitCode) + "): " + said);
   }
-  if (finished.timedOut) return failed(Reason::Hang, "the run was ended after " + std::to_string(int(finished.seconds)) + " s");
+  if (finished.outOfMemory) return failed(Reason::ForbiddenSideEffect, "the run took more memory than it may have, and was ended");
+  if (finished.timedOut || finished.signal == SIGXCPU || finished.exitCode == 128 + SIGXCPU)
+    return failed(Reason::Hang, "the run was ended after " + std::to_string(int(finished.seconds)) + " s");
   if (finished.signal) return failed(Reason::Crash, std::string("the launcher or kernel ended the process: ") + strsignal(finished.signal));
   if (finished.exitCode > 128) return failed(Reason::Crash, std::string("the launcher or kernel ended the process: ") + strsignal(finished.exitCode - 128));
   if (finished.exitCode == 4) return failed(Reason::Internal, said);
   return failed(Reason::Crash, "the process ended with status " + std::to_string(finished.exitCode) + " in the middle of a run");
 }
 
+Finished EmulatedDevice::runWorker(const Job &job, const fs::path &scratch, unsigned requests) {
+  uint64_t largest = 0;
+  for (const JobRequest &request : job.requests) {
+    uint64_t bytes = 0;
+    for (const JobArgument &argument : request.arguments) bytes += argument.bytes;
+    largest = std::max(largest, bytes);
+  }
+  IsolationRequest isolation;
+  isolation.scratch = scratch;
+  isolation.cpuSeconds = bounds.seconds + bounds.secondsARequest * requests;
+  isolation.fileBytes = std::max<uint64_t>(isolation.fileBytes, largest + 1);
+  Command command;
+  command.argv = isolationPrefix(isolation);
+  command.argv.push_back((programFolder() / "klineage-worker").string());
+  command.input = toJson(job);
+  command.limit = std::chrono::seconds(2 * isolation.cpuSeconds);
+  command.memoryLimit = bounds.memory + bounds.memoryAByte * largest;
+  auto finished = klineage::run(command);
+  if (finished) return *finished;
+  Finished never;
+  never.exitCode = 4;
+  never.err = finished.error().message();
+  return never;
+}
+
+/// What no emulator sees: a block that has more registers than a multiprocessor.
+void checkRegisters(RunOutcome &outcome, const std::vector<Launched> &launched, const MachineCode &code, const Limits &limits) {
+  for (const Launched &shape : launched)
+    if (auto resources = code.resourcesOf(shape.kernel); resources && outcome.reason == Reason::None)
+      if (LaunchRefusal refusal = registerRefusal(shape.kernel, shape.threads, resources->registers, limits); refusal.reason != Reason::None) {
+        outcome.reason = refusal.reason;
+        outcome.detail = refusal.detail;
+      }
+}
+
 std::vector<RunOutcome> EmulatedDevice::run(const SourceSet &sources, const std::vector<RunRequest> &requests) {
   if (requests.empty()) return {};
   Lowered code = lowerCached(sources, requests.front().workload->entry);
   if (code.build.reason != Reason::None) return std::vector(requests.size(), failed(code.build.reason, code.build.detail));
-  ScratchFolder scratch;
+  auto shared = std::make_shared<ScratchFolder>(); // the registers may come when nobody waits for them any more
+  const ScratchFolder &scratch = *shared;
   auto job = prepare(requests, scratch.path());
   if (!job) return std::vector(requests.size(), failed(Reason::Internal, job.error().message()));
   // Copied, so that the worker need not see the cache.
@@ -186,41 +271,46 @@ std::vector<RunOutcome> EmulatedDevice::run(const SourceSet &sources, const std:
   job->device = (scratch.path() / "device.bc").string();
   job->host = (scratch.path() / "host.bc").string();
 
+  // ptxas works beside the emulator; a profile waits for it, because registers decide how many blocks run at once.
+  auto vendorAnswer = vendorCode(sources, code.build.key);
+  job->registersFile = "registers.json";
+  writeWhenKnown(vendorAnswer, shared, job->registersFile);
+
   std::vector<RunOutcome> outcomes;
+  std::vector<std::vector<Launched>> launched;
   while (outcomes.size() < requests.size()) {
     job->firstRequest = unsigned(outcomes.size());
-    IsolationRequest isolation;
-    isolation.scratch = scratch.path();
-    Command command;
-    command.argv = isolationPrefix(isolation);
-    command.argv.push_back((programFolder() / "klineage-worker").string());
-    command.input = toJson(*job);
-    command.limit = std::chrono::seconds(60 + 10 * int(requests.size() - outcomes.size()));
-    auto finished = klineage::run(command);
-    if (!finished) return std::vector(requests.size(), failed(Reason::Internal, finished.error().message()));
+    Finished finished = runWorker(*job, scratch.path(), unsigned(requests.size() - outcomes.size()));
     for (unsigned i = unsigned(outcomes.size()); i < requests.size(); ++i) {
       auto text = readFile(scratch.path() / resultFile(i));
-      auto outcome = text ? outcomeFromJson(*text) : Result<RunOutcome>(text.error());
-      if (!outcome) break;
+      auto answer = text ? answerFromJson(*text) : Result<JobAnswer>(text.error());
+      if (!answer) break;
       for (unsigned a = 0; a < job->requests[i].arguments.size(); ++a) {
         auto bytes = readFile(scratch.path() / outputFile(i, a));
-        outcome->outputs.push_back(bytes ? std::move(*bytes) : std::string());
+        answer->outcome.outputs.push_back(bytes ? std::move(*bytes) : std::string());
       }
-      outcomes.push_back(std::move(*outcome));
+      outcomes.push_back(std::move(answer->outcome));
+      launched.push_back(std::move(answer->launched));
     }
     if (outcomes.size() == requests.size()) break;
     auto phase = readFile(scratch.path() / "phase");
-    RunOutcome death = deathOf(*finished, phase ? *phase : std::string());
-    bool diedEarly = !phase || *phase == "compile";
+    RunOutcome death = deathOf(finished, phase ? *phase : std::string());
+    // What takes all its time once would take it again for each request that is left.
+    bool last = !phase || *phase == "compile" || death.reason == Reason::Hang || death.reason == Reason::ForbiddenSideEffect;
     do
       outcomes.push_back(death);
-    while (diedEarly && outcomes.size() < requests.size());
+    while (last && outcomes.size() < requests.size());
+    launched.resize(outcomes.size());
   }
+  // A version that is wrong anyway is not kept waiting.
+  if (std::all_of(outcomes.begin(), outcomes.end(), [](const RunOutcome &outcome) { return outcome.reason == Reason::None; }))
+    for (size_t i = 0; i < outcomes.size(); ++i) checkRegisters(outcomes[i], launched[i], vendorAnswer.get(), limits);
   return outcomes;
 }
 
 } // namespace
 
-std::unique_ptr<Device> makeEmulatedDevice(unsigned sm) { return std::make_unique<EmulatedDevice>(sm); }
+std::unique_ptr<Device> makeEmulatedDevice(unsigned sm) { return makeEmulatedDevice(sm, Bounds{}); }
+std::unique_ptr<Device> makeEmulatedDevice(unsigned sm, const Bounds &bounds) { return std::make_unique<EmulatedDevice>(sm, bounds); }
 
 } // namespace klineage

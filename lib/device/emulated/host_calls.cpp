@@ -86,8 +86,9 @@ int setFunctionAttribute(const void *stub, cudaFuncAttribute attribute, int valu
 int setCacheConfig(const void *, int) { return cudaSuccess; }
 
 unsigned registersOf(const kl_kernel &kernel) {
-  auto found = state->registers.find(kernel.name);
-  return found == state->registers.end() ? 32 : unsigned(found->second);
+  const auto &registers = state->registers();
+  auto found = registers.find(kernel.name);
+  return found == registers.end() ? 32 : unsigned(found->second);
 }
 
 int functionAttributes(cudaFuncAttributes *out, const void *stub) {

@@ -2,6 +2,7 @@
 // libm. The table is the allowlist: a launcher with any other undefined symbol is refused before it runs.
 #pragma once
 #include "device/emulated/machine.h"
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -37,7 +38,7 @@ struct HostState {
   };
   std::vector<VariableSymbol> variables;
   Limits limits;
-  std::map<std::string, double> registers; ///< By kernel name.
+  std::function<const std::map<std::string, double> &()> registers; ///< A thread's, by kernel name; waits until ptxas has answered.
   int lastError = 0;
   std::vector<void *> owned; ///< cudaMalloc'ed and not yet freed.
 };

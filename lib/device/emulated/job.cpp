@@ -20,7 +20,7 @@ std::string toJson(const Job &job) {
     requests.push_back({{"profile", request.profile}, {"max_blocks", request.maxBlocks}, {"arguments", arguments}});
   }
   return json{{"scratch", job.scratch}, {"device", job.device}, {"host", job.host}, {"workers", job.workers}, {"sm", job.limits.sm},
-              {"registers", job.registers}, {"first_request", job.firstRequest}, {"requests", requests}}
+              {"registers_file", job.registersFile}, {"first_request", job.firstRequest}, {"requests", requests}}
       .dump();
 }
 
@@ -33,7 +33,7 @@ Result<Job> jobFromJson(const std::string &text) {
     job.host = root.at("host");
     job.workers = root.at("workers");
     job.limits.sm = root.at("sm");
-    job.registers = root.at("registers").get<std::map<std::string, double>>();
+    job.registersFile = root.at("registers_file");
     job.firstRequest = root.at("first_request");
     for (const json &row : root.at("requests")) {
       JobRequest request;
@@ -50,16 +50,20 @@ Result<Job> jobFromJson(const std::string &text) {
   }
 }
 
-std::string toJson(const RunOutcome &outcome) {
+std::string toJson(const JobAnswer &answer) {
+  const RunOutcome &outcome = answer.outcome;
+  json launched = json::object();
+  for (const Launched &shape : answer.launched) launched[shape.kernel] = shape.threads;
   return json{{"reason", name(outcome.reason)}, {"detail", outcome.detail}, {"counters", outcome.counters}, {"seconds", outcome.seconds},
-              {"digest", outcome.outputDigest}}
+              {"digest", outcome.outputDigest}, {"launched", launched}}
       .dump();
 }
 
-Result<RunOutcome> outcomeFromJson(const std::string &text) {
+Result<JobAnswer> answerFromJson(const std::string &text) {
   try {
     json root = json::parse(text);
-    RunOutcome outcome;
+    JobAnswer answer;
+    RunOutcome &outcome = answer.outcome;
     auto reason = reasonNamed(root.at("reason").get<std::string>());
     if (!reason) return ourFault("the worker gave a reason that does not exist");
     outcome.reason = *reason;
@@ -67,7 +71,8 @@ Result<RunOutcome> outcomeFromJson(const std::string &text) {
     outcome.counters = root.at("counters").get<Counters>();
     outcome.seconds = root.at("seconds").get<std::vector<double>>();
     outcome.outputDigest = root.at("digest");
-    return outcome;
+    for (const auto &[kernel, threads] : root.at("launched").items()) answer.launched.push_back({kernel, threads});
+    return answer;
   } catch (const json::exception &error) {
     return ourFault(std::string("the worker's answer does not parse: ") + error.what());
   }

@@ -28,7 +28,7 @@ struct Job {
   std::string scratch, device, host; ///< Folder; bitcode files.
   unsigned workers = 0;
   Limits limits;
-  std::map<std::string, double> registers;
+  std::string registersFile;         ///< In scratch: registers a thread by kernel, written when ptxas has answered, beside the work. Empty: never.
   unsigned firstRequest = 0;         ///< Earlier ones have their answers.
   std::vector<JobRequest> requests;
 };
@@ -36,9 +36,13 @@ struct Job {
 std::string toJson(const Job &job);
 Result<Job> jobFromJson(const std::string &text);
 
-/// The outcome without its buffers.
-std::string toJson(const RunOutcome &outcome);
-Result<RunOutcome> outcomeFromJson(const std::string &text);
+/// The answer to one request: the outcome without its buffers, and what was launched.
+struct JobAnswer {
+  RunOutcome outcome;
+  std::vector<Launched> launched;
+};
+std::string toJson(const JobAnswer &answer);
+Result<JobAnswer> answerFromJson(const std::string &text);
 
 std::string resultFile(unsigned request);
 std::string outputFile(unsigned request, unsigned argument);

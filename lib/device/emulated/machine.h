@@ -45,6 +45,12 @@ struct Launch {
   bool cooperative = false;
 };
 
+/// The shape of a kernel's launches, for what only the parent knows (its registers).
+struct Launched {
+  std::string kernel;
+  unsigned threads = 0; ///< Of the largest block.
+};
+
 class Machine {
 public:
   virtual ~Machine() = default;
@@ -72,6 +78,7 @@ public:
   virtual Counters counters() const = 0;
   virtual double modelledSeconds() const = 0;
   virtual unsigned launchCount() const = 0;
+  virtual const std::vector<Launched> &launched() const = 0; ///< One a kernel.
 };
 
 std::unique_ptr<Machine> makeMachine(const MachineOptions &options);

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <iostream>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
 
 namespace klineage::emulated {
 namespace {
@@ -29,7 +31,7 @@ public:
   Worker(Job job, Jit &jit) : job(std::move(job)), jit(jit) {
     state.module = jit.module;
     state.limits = this->job.limits;
-    state.registers = this->job.registers;
+    state.registers = [this]() -> const std::map<std::string, double> & { return registers(); };
     for (const HostSymbol *symbol = jit.hostSymbols; symbol->deviceName; ++symbol) {
       if (symbol->isKernel) {
         for (uint32_t i = 0; i < jit.module->kernelCount; ++i)
@@ -42,6 +44,7 @@ public:
   }
 
   RunOutcome answer(const JobRequest &request) {
+    launched.clear();
     if (request.profile) return once(request, false, false);
     RunOutcome forward = once(request, false, true);
     if (forward.reason != Reason::None) return forward;
@@ -51,7 +54,19 @@ public:
     return forward;
   }
 
+  std::vector<Launched> launched; ///< By the last request.
+
 private:
+  /// Waits until the parent has written them.
+  const std::map<std::string, double> &registers() {
+    if (known || job.registersFile.empty()) return known ? *known : known.emplace();
+    const std::filesystem::path file = std::filesystem::path(job.scratch) / job.registersFile;
+    while (!std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    auto text = readFile(file);
+    auto table = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+    return known.emplace(table.is_object() ? table.get<std::map<std::string, double>>() : std::map<std::string, double>());
+  }
+
   RunOutcome once(const JobRequest &request, bool reverse, bool check) {
     MachineOptions options;
     options.check = check;
@@ -60,7 +75,8 @@ private:
     options.workers = job.workers;
     options.maxBlocks = request.maxBlocks;
     options.limits = job.limits;
-    options.registers = job.registers;
+    // A check does not ask: its verdict must not depend on when ptxas answers, and the parent looks at the launches afterwards.
+    if (request.profile) options.registers = registers();
     std::unique_ptr<Machine> machine = makeMachine(options);
     machine->addModule(*jit.module);
     state.machine = machine.get();
@@ -103,6 +119,7 @@ private:
       addresses[i] = &values[i]; // The default stream.
 
     int status = jit.hostCall(addresses.data());
+    launched = machine->launched();
     finish(outcome, *machine, status);
     uint64_t digest = 0xcbf29ce484222325ull;
     for (size_t i = 0; i < request.arguments.size(); ++i) {
@@ -142,6 +159,7 @@ private:
   Job job;
   Jit &jit;
   HostState state;
+  std::optional<std::map<std::string, double>> known; ///< Registers by kernel.
 };
 
 bool saysPhase(const Job &job, const std::string &phase) {
@@ -173,7 +191,7 @@ int workerMain() {
           std::cerr << status.error().message() << '\n';
           return 4;
         }
-    if (Status status = writeFile(std::filesystem::path(job->scratch) / resultFile(i), toJson(outcome)); !status) return 4;
+    if (Status status = writeFile(std::filesystem::path(job->scratch) / resultFile(i), toJson(JobAnswer{outcome, worker.launched})); !status) return 4;
   }
   // Nothing that the candidate registered may run any more.
   std::_Exit(0);

@@ -4,7 +4,14 @@
 
 namespace klineage::emulated {
 
-/// Empty when the launch is allowed, else one sentence that says which limit it breaks.
-std::string launchRefusal(const Launch &launch, const Limits &limits, unsigned registers);
+/// Which limit a launch breaks, in one sentence; reason None when it is allowed.
+struct LaunchRefusal {
+  Reason reason = Reason::None; ///< launch_error: its shape. resources_exceeded: its block does not fit a multiprocessor.
+  std::string detail;
+};
+LaunchRefusal launchRefusal(const Launch &launch, const Limits &limits);
+
+/// The same for registers, which are known later than the rest: ptxas runs beside the emulator.
+LaunchRefusal registerRefusal(const std::string &kernel, unsigned threads, unsigned registers, const Limits &limits);
 
 } // namespace klineage::emulated

@@ -42,6 +42,7 @@ public:
   Counters counters() const override;
   double modelledSeconds() const override { return seconds; }
   unsigned launchCount() const override { return launches; }
+  const std::vector<Launched> &launched() const override { return shapes; }
 
 private:
   MachineOptions options;
@@ -52,17 +53,25 @@ private:
   Counters total;
   double seconds = 0, hostBytesRead = 0, hostBytesWritten = 0;
   unsigned launches = 0;
+  std::vector<Launched> shapes;
+
+  void note(const char *kernel, unsigned threads) {
+    for (Launched &shape : shapes)
+      if (shape.kernel == kernel) return void(shape.threads = std::max(shape.threads, threads));
+    shapes.push_back({kernel, threads});
+  }
 };
 
 bool EmulatedMachine::launch(const Launch &launch) {
   if (firstFault.reason != Reason::None) return false;
   auto known = options.registers.find(launch.kernel->name);
   unsigned registers = known == options.registers.end() ? 0 : unsigned(known->second);
-  if (std::string refusal = launchRefusal(launch, options.limits, registers); !refusal.empty()) {
-    firstFault = {Reason::LaunchError, std::string(launch.kernel->name) + ": " + refusal};
+  if (LaunchRefusal refusal = launchRefusal(launch, options.limits); refusal.reason != Reason::None) {
+    firstFault = {refusal.reason, std::string(launch.kernel->name) + ": " + refusal.detail};
     return false;
   }
   ++launches;
+  note(launch.kernel->name, launch.block[0] * launch.block[1] * launch.block[2]);
   LaunchState state(launch, options, memory);
   memory.prepare(options.check, state.granuleShift, options.count);
   while (stacks.size() < state.workers) stacks.push_back(std::make_unique<StackPool>());

@@ -1,4 +1,4 @@
-#include "gate/machine_code.h"
+#include "device/machine_code.h"
 #include "source/toolchain.h"
 #include "support/files.h"
 #include "support/hash.h"
@@ -63,10 +63,82 @@ void count(const std::string &ptx, MachineCode &code) {
 }
 
 json toJson(const MachineCode &code) {
-  return {{"compiler", code.compiler}, {"opcodes", code.opcodes}, {"digest", code.digest}};
+  json kernels = json::object();
+  for (const auto &[name, k] : code.kernels) kernels[name] = {k.registers, k.spillBytes, k.sharedBytes, k.stackBytes};
+  return {{"compiler", code.compiler}, {"opcodes", code.opcodes}, {"digest", code.digest}, {"kernels", kernels}};
+}
+
+/// False where the kept text is not one of toJson's.
+bool fromJson(const std::string &text, MachineCode &code) {
+  try {
+    json kept = json::parse(text);
+    code.opcodes = kept.at("opcodes").get<std::map<std::string, int>>();
+    code.digest = kept.at("digest").get<std::string>();
+    for (const auto &[name, k] : kept.at("kernels").items()) code.kernels[name] = {k.at(0), k.at(1), k.at(2), k.at(3)};
+    return true;
+  } catch (const json::exception &) {
+    return false;
+  }
+}
+
+/// The number before `unit` in a line such as "    0 bytes stack frame, 16 bytes spill stores"; 0 when it is not there.
+unsigned numberBefore(const std::string &line, const std::string &unit) {
+  size_t end = line.find(" " + unit);
+  if (end == std::string::npos) return 0;
+  size_t begin = end;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(line[begin - 1]))) --begin;
+  return begin == end ? 0 : unsigned(std::stoul(line.substr(begin, end - begin)));
 }
 
 } // namespace
+
+std::string withoutPathInNames(const std::string &text) {
+  static const std::string mark = "_GLOBAL__N_";
+  std::string out;
+  size_t from = 0;
+  for (size_t at; (at = text.find(mark, from)) != std::string::npos;) {
+    size_t digits = at;
+    while (digits > from && std::isdigit(static_cast<unsigned char>(text[digits - 1]))) --digits;
+    size_t length = digits < at && at - digits < 6 ? std::stoul(text.substr(digits, at - digits)) : 0;
+    if (length < mark.size() || at + length > text.size()) { // no name of a mangled symbol
+      out.append(text, from, at + mark.size() - from);
+      from = at + mark.size();
+      continue;
+    }
+    out.append(text, from, digits - from).append("12_GLOBAL__N_1");
+    from = at + length;
+  }
+  return out.append(text, from);
+}
+
+std::map<std::string, KernelResources> readResourceReport(const std::string &report) {
+  std::map<std::string, KernelResources> kernels;
+  KernelResources *current = nullptr;
+  std::istringstream lines(report);
+  for (std::string line; std::getline(lines, line);) {
+    if (size_t at = line.find("Compiling entry function '"); at != std::string::npos) {
+      at += 26;
+      current = &kernels[withoutPathInNames(line.substr(at, line.find('\'', at) - at))];
+    } else if (current && line.find("stack frame") != std::string::npos) {
+      current->stackBytes = numberBefore(line, "bytes stack frame");
+      current->spillBytes = numberBefore(line, "bytes spill stores") + numberBefore(line, "bytes spill loads");
+    } else if (current && line.find("Used ") != std::string::npos) {
+      current->registers = numberBefore(line, "registers");
+      current->sharedBytes = numberBefore(line, "bytes smem");
+      current = nullptr;
+    } else if (line.find("Function properties for ") != std::string::npos) {
+      std::string name = withoutPathInNames(line.substr(line.find("for ") + 4));
+      if (auto found = kernels.find(name); found == kernels.end()) current = nullptr; // a function that is not inlined
+    }
+  }
+  return kernels;
+}
+
+std::optional<KernelResources> MachineCode::resourcesOf(const std::string &kernel) const {
+  auto found = kernels.find(withoutPathInNames(kernel));
+  if (found == kernels.end() || found->second.registers == 0) return std::nullopt;
+  return found->second;
+}
 
 MachineCode machineCode(const SourceSet &sources, unsigned sm) {
   MachineCode code;
@@ -77,34 +149,31 @@ MachineCode machineCode(const SourceSet &sources, unsigned sm) {
   code.compiler = compilerRelease();
   Hasher hasher;
   hasher.add("version", versionHash(sources)).add("compiler", code.compiler).add("sm", std::to_string(sm));
-  fs::path kept = cacheFolder() / "ptx" / (hasher.hex().substr(0, 32) + ".json");
-  if (auto text = readFile(kept)) {
-    json cached = json::parse(*text, nullptr, /*allow_exceptions=*/false);
-    if (cached.is_object() && cached.contains("opcodes") && cached.contains("digest")) {
-      code.known = true;
-      code.opcodes = cached["opcodes"].get<std::map<std::string, int>>();
-      code.digest = cached["digest"].get<std::string>();
-      return code;
-    }
+  fs::path kept = cacheFolder() / "machine_code" / (hasher.hex().substr(0, 32) + ".json");
+  if (auto text = readFile(kept); text && fromJson(*text, code)) {
+    code.known = true;
+    return code;
   }
   ScratchFolder scratch;
   std::string mainFile;
   auto options = layOut(sources, scratch.path(), mainFile);
-  std::string out = (scratch.path() / "out.ptx").string();
-  Command command{.argv = {nvcc(), "-ptx", "-std=c++17", "-O3", "-arch=sm_" + std::to_string(sm), "-I", cudaFolder() + "/include/cccl", mainFile, "-o", out}};
+  // One call gives both: the PTX is what nvcc keeps on its way to the binary.
+  Command command{.argv = {nvcc(), "-cubin", "--keep", "--keep-dir", scratch.path().string(), "-Xptxas", "-v", "-std=c++17", "-O3", "-arch=sm_" + std::to_string(sm), "-I",
+                           cudaFolder() + "/include/cccl", mainFile, "-o", (scratch.path() / "out.cubin").string()}};
   command.argv.insert(command.argv.end(), options.begin(), options.end());
   auto finished = run(command);
   if (!finished || !finished->ok()) {
     code.why = finished ? "nvcc: " + finished->err.substr(0, 400) : finished.error().message();
     return code;
   }
-  auto ptx = readFile(out);
+  auto ptx = readFile(fs::path(mainFile).replace_extension(".ptx"));
   if (!ptx) {
     code.why = ptx.error().message();
     return code;
   }
   code.known = true;
-  count(*ptx, code);
+  count(withoutPathInNames(*ptx), code);
+  code.kernels = readResourceReport(finished->err);
   (void)writeFile(kept, toJson(code).dump());
   return code;
 }
