@@ -224,7 +224,7 @@ Result<MaterializeReport> Search::run(const SourceSet &start) {
   book = std::move(*opened);
   if (book.empty())
     return userError("the corpus holds no skill that this kernel may use", corpus.file().string(), "mine an expert first: klineage mine FOLDER --corpus FILE");
-  auto loaded = LoadedVersion::load(formatted(start), environmentOf(workload, "emulated", options.sm), {.sm = options.sm});
+  auto loaded = LoadedVersion::load(formatted(start), environmentOf(workload, "emulated", options.sm), {.sm = options.sm}, workload.entry);
   if (!loaded) return loaded.error();
   current = std::move(*loaded);
   SourceSet original = current->sources();

@@ -32,6 +32,8 @@ std::string resourceFolder() {
 void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic &info) {
   DiagnosticConsumer::HandleDiagnostic(level, info);
   if (level < clang::DiagnosticsEngine::Warning) return;
+  if (unsigned first = clang::diag::DIAG_START_SERIALIZATION, id = info.getID(); id >= first && id < first + clang::diag::DIAG_SIZE_SERIALIZATION)
+    noPreamble = noPreamble || level >= clang::DiagnosticsEngine::Error;
   llvm::SmallString<256> text;
   info.FormatDiagnostic(text);
   std::string where;
@@ -266,7 +268,14 @@ Result<PreparedCompiler> prepareCompiler(const SourceSet &sources, Side side, co
   auto own = ownArguments(sources);
   arguments.insert(arguments.end(), own.begin(), own.end());
   arguments.insert(arguments.end(), {"-include-pch", *preamble, "-disable-llvm-passes", "-x", "cuda", sources.mainFile});
-  return makeCompiler(std::move(arguments), overlayOf(sources));
+  auto made = makeCompiler(std::move(arguments), overlayOf(sources));
+  if (made) made->preamble = *preamble;
+  return made;
+}
+
+bool PreparedCompiler::forgetUnusablePreamble() const {
+  std::error_code ignored;
+  return diagnostics->unusablePreamble() && fs::remove(preamble, ignored);
 }
 
 } // namespace klineage

@@ -19,8 +19,11 @@ public:
   const std::vector<Diagnosed> &all() const { return diagnosed; }
   /// The first error, or nothing.
   std::optional<Error> firstError() const;
+  /// Clang could not take the precompiled preamble: a system header changed, or the file is damaged.
+  bool unusablePreamble() const { return noPreamble; }
 
 private:
+  bool noPreamble = false;
   std::vector<Diagnosed> diagnosed;
 };
 
@@ -34,6 +37,10 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> overlayOf(const SourceSet &sourc
 struct PreparedCompiler {
   std::shared_ptr<DiagnosticCollector> diagnostics;
   std::unique_ptr<clang::CompilerInstance> compiler;
+  std::string preamble; ///< The precompiled file that it loads.
+
+  /// Removes a preamble that Clang could not take, so that the next compiler makes it anew. False: that was not what failed.
+  bool forgetUnusablePreamble() const;
 };
 Result<PreparedCompiler> prepareCompiler(const SourceSet &sources, Side side, const FrontEndOptions &options);
 

@@ -34,9 +34,36 @@ Result<std::unique_ptr<ParsedSide>> parseSide(const SourceSet &sources, Side sid
   parsed->begun = parsed->action.BeginSourceFile(compiler, compiler.getFrontendOpts().Inputs[0]);
   if (parsed->begun)
     if (llvm::Error error = parsed->action.Execute()) return ourFault("Clang stopped: " + llvm::toString(std::move(error)));
+  if (parsed->prepared.forgetUnusablePreamble()) {
+    parsed.reset();
+    return parseSide(sources, side, options);
+  }
   if (auto error = parsed->prepared.diagnostics->firstError()) return *error;
   if (!parsed->begun) return ourFault("Clang could not begin the file");
   return parsed;
+}
+
+bool isOwnFile(const SourceSet &sources, const std::string &file) { return sources.files.count(file) != 0; }
+
+bool mayRewrite(const SourceSet &sources, const std::string &file) {
+  if (isOwnFile(sources, file)) return true;
+  return std::any_of(sources.rewriteRoots.begin(), sources.rewriteRoots.end(), [&](const std::string &root) {
+    return file.size() > root.size() && file.compare(0, root.size(), root) == 0 && (root.back() == '/' || file[root.size()] == '/');
+  });
+}
+
+std::string fileName(const clang::SourceManager &manager, clang::FileID file) {
+  auto entry = manager.getFileEntryRefForID(file);
+  return entry ? entry->getName().str() : std::string();
+}
+
+/// Headers under the rewrite roots that a side has read belong to the version from now on: they can be edited, and its hash holds them.
+void adoptHeaders(const clang::SourceManager &manager, SourceSet &sources) {
+  for (auto file = manager.fileinfo_begin(); file != manager.fileinfo_end(); ++file) {
+    std::string name = file->first.getName().str();
+    if (isOwnFile(sources, name) || !mayRewrite(sources, name)) continue;
+    if (auto buffer = file->second->getBufferIfLoaded()) sources.files[name] = buffer->getBuffer().str();
+  }
 }
 
 } // namespace
@@ -57,6 +84,7 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceSet &sources, const FrontE
     auto parsed = parseSide(sources, side, options);
     if (!parsed) return parsed.error();
     unit->impl->sides[side == Side::Host] = std::move(*parsed);
+    adoptHeaders(unit->manager(side), unit->set);
   }
   return unit;
 }
@@ -77,20 +105,6 @@ public:
   }
   std::vector<const clang::FunctionDecl *> found;
 };
-
-bool isOwnFile(const SourceSet &sources, const std::string &file) { return sources.files.count(file) != 0; }
-
-bool mayRewrite(const SourceSet &sources, const std::string &file) {
-  if (isOwnFile(sources, file)) return true;
-  return std::any_of(sources.rewriteRoots.begin(), sources.rewriteRoots.end(), [&](const std::string &root) {
-    return file.size() > root.size() && file.compare(0, root.size(), root) == 0 && (root.back() == '/' || file[root.size()] == '/');
-  });
-}
-
-std::string fileName(const clang::SourceManager &manager, clang::FileID file) {
-  auto entry = manager.getFileEntryRefForID(file);
-  return entry ? entry->getName().str() : std::string();
-}
 
 } // namespace
 

@@ -1,17 +1,24 @@
 #include "step/engine.h"
+#include <algorithm>
 #include "support/hash.h"
 #include <filesystem>
 
 namespace klineage {
 
-Result<std::unique_ptr<LoadedVersion>> LoadedVersion::load(const SourceSet &sources, const Environment &environment, const FrontEndOptions &options) {
+Result<std::unique_ptr<LoadedVersion>> LoadedVersion::load(const SourceSet &sources, const Environment &environment, const FrontEndOptions &options,
+                                                           const std::string &entry) {
   auto unit = Unit::parse(sources, options);
   if (!unit) return unit.error();
   auto version = std::make_unique<LoadedVersion>();
   version->unit = std::move(*unit);
   version->kernels = liftKernels(*version->unit);
+  version->launcher = entry;
+  if (!entry.empty())
+    std::erase_if(version->kernels, [&](const KernelModel &kernel) {
+      return std::none_of(kernel.launches.begin(), kernel.launches.end(), [&](const Launch &launch) { return launch.launcher && launch.launcher->getNameAsString() == entry; });
+    });
   version->environment = environment;
-  version->key = versionHash(sources);
+  version->key = versionHash(version->unit->sources());
   return version;
 }
 
@@ -101,7 +108,7 @@ Result<Applied> apply(const LoadedVersion &version, Direction direction, const C
   applied.edits = std::move(*edits);
   applied.edited = std::move(*edited);
   applied.sources = formatted(applied.edited);
-  auto loaded = LoadedVersion::load(applied.sources, version.view().environment, version.view().unit.options());
+  auto loaded = LoadedVersion::load(applied.sources, version.view().environment, version.view().unit.options(), version.entry());
   if (!loaded)
     return refusal("the rewritten source does not parse: " + loaded.error().message(), candidate.site.locus.file, "this is a fault of the step " + candidate.step);
   applied.version = std::move(*loaded);

@@ -7,8 +7,10 @@ namespace klineage {
 /// A version with everything that was derived from it, kept alive together.
 class LoadedVersion {
 public:
+  /// With an entry, only the kernels that this launcher launches belong to the version: of others no run says whether a change is right.
   static Result<std::unique_ptr<LoadedVersion>> load(const SourceSet &sources, const Environment &environment,
-                                                     const FrontEndOptions &options = {});
+                                                     const FrontEndOptions &options = {}, const std::string &entry = {});
+  const std::string &entry() const { return launcher; }
   const SourceSet &sources() const { return unit->sources(); }
   const std::string &hash() const { return key; }
   Version view() const { return {*unit, kernels, environment}; }
@@ -17,7 +19,7 @@ private:
   std::unique_ptr<Unit> unit;
   std::vector<KernelModel> kernels;
   Environment environment;
-  std::string key;
+  std::string key, launcher;
 };
 
 /// An optimization present at a locus.

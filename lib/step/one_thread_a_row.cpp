@@ -98,6 +98,16 @@ RowBlockFinding findRowBlock(const Version &version, const KernelModel &kernel) 
   for (const Launch &launch : kernel.launches)
     for (unsigned axis : {1u, 2u})
       if (launch.gridShape.size() == 3 && launch.gridShape[axis].constant() != 1) return declined("unsupported_form", "the grid has more than one dimension");
+  // A thread reaches its elements by loops that stride over the row; an element found by the thread's index alone would be lost with the threads.
+  for (const Access &access : kernel.accesses) {
+    if (access.space != Space::Global) continue;
+    IndexExpr index = access.index;
+    if (rows.flat)
+      for (const AtomRef &atom : quotient(IndexExpr::of(threadIdx(0)), IndexExpr(int64_t(32))).atoms())
+        if (atom->kind == Atom::Quotient) index = index.substitute(atom, IndexExpr(int64_t(0)));
+    if (index.mentions(threadIdx(0)))
+      return declined("unsupported_form", "the place of " + version.unit.text(access.expr) + " depends on the thread beside a loop that strides over the row");
+  }
   std::set<const Stmt *> covered;
   for (ReductionRegion &region : regions) {
     if (region.function != kernel.function || region.ownedByHelper) continue;

@@ -137,6 +137,8 @@ bool handsOn(const Version &version, const KernelModel &kernel) {
   for (const Launch &launch : kernel.launches)
     for (const Access &access : kernel.accesses) {
       const auto *parameter = access.kind == Access::Read ? nullptr : dyn_cast_or_null<ParmVarDecl>(access.buffer);
+      auto readsIt = [&](const Access &read) { return read.kind != Access::Write && read.buffer == parameter; };
+      if (parameter && std::any_of(kernel.accesses.begin(), kernel.accesses.end(), readsIt)) continue; // worked on in place
       const ValueDecl *buffer = parameter ? bufferGiven(launch, parameter->getFunctionScopeIndex()) : nullptr;
       auto takes = [&](const Launch &later) {
         for (unsigned i = 0; i < later.buffers.size(); ++i)

@@ -76,7 +76,7 @@ Status Walker::saveState(Corpus &into, const std::string &status) {
 }
 
 Status Walker::begin(const SourceSet &expert) {
-  auto loaded = LoadedVersion::load(formatted(expert), environmentOf(workload, "emulated", options.sm), {.sm = options.sm});
+  auto loaded = LoadedVersion::load(formatted(expert), environmentOf(workload, "emulated", options.sm), {.sm = options.sm}, workload.entry);
   if (!loaded) return loaded.error();
   current = std::move(*loaded);
   auto resumed = resume(current->hash());
@@ -105,7 +105,7 @@ Result<bool> Walker::resume(const std::string &expertHash) {
   auto version = corpus.version((*state)->current);
   if (!version) return version.error();
   if (!*version) return ourFault("the walk of " + workload.name + " stands on a version that the corpus does not hold", corpus.file().string());
-  auto loaded = LoadedVersion::load(sourcesFrom(workload, **version), environmentOf(workload, "emulated", options.sm), {.sm = options.sm});
+  auto loaded = LoadedVersion::load(sourcesFrom(workload, **version), environmentOf(workload, "emulated", options.sm), {.sm = options.sm}, workload.entry);
   if (!loaded) return loaded.error();
   current = std::move(*loaded);
   order = (*state)->order;

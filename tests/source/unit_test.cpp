@@ -1,7 +1,10 @@
 #include "source/unit.h"
 #include "support/files.h"
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace klineage;
 
@@ -76,6 +79,22 @@ TEST(Unit, AChangedKernelIsParsedAgainWithinItsBudget) {
   std::printf("[ parse    ] %.1f ms a side with cuda_runtime.h, %.1f ms with mma and cooperative groups\n", own, heavy);
   EXPECT_LT(own, 60);
   EXPECT_LT(heavy, 150);
+}
+
+TEST(Unit, ADamagedPreambleIsMadeAnew) {
+  auto cache = std::filesystem::temp_directory_path() / ("klineage_preamble_" + std::to_string(::getpid()));
+  ::setenv("KLINEAGE_CACHE", cache.c_str(), 1);
+  ASSERT_TRUE(Unit::parse(setOf(twoSides)));
+  unsigned damaged = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(cache / "preamble"))
+    if (entry.path().extension() == ".pch") {
+      std::filesystem::resize_file(entry.path(), std::filesystem::file_size(entry.path()) / (++damaged * 2));
+    }
+  EXPECT_EQ(damaged, 2u);
+  auto unit = Unit::parse(setOf(twoSides));
+  EXPECT_TRUE(unit) << unit.error().message();
+  ::unsetenv("KLINEAGE_CACHE");
+  std::filesystem::remove_all(cache);
 }
 
 TEST(Unit, AStatementHasItsPlaceAndItsText) {

@@ -7,6 +7,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
+#include <set>
 
 namespace klineage::emulated {
 namespace {
@@ -30,6 +31,36 @@ std::vector<std::string> kernelNames(llvm::StringRef stub) {
     names.push_back((before.drop_back(used) + llvm::Twine(length - stubMark.size()) + after).str());
   }
   return names;
+}
+
+/// Functions and variables that code or data under these values names, themselves included.
+std::set<const llvm::GlobalValue *> reachedFrom(std::vector<const llvm::Value *> open) {
+  std::set<const llvm::GlobalValue *> reached;
+  std::set<const llvm::Value *> seen;
+  while (!open.empty()) {
+    const llvm::Value *value = open.back();
+    open.pop_back();
+    if (!value || !seen.insert(value).second) continue;
+    if (const auto *global = llvm::dyn_cast<llvm::GlobalValue>(value)) reached.insert(global);
+    if (const auto *function = llvm::dyn_cast<llvm::Function>(value))
+      for (const llvm::BasicBlock &block : *function)
+        for (const llvm::Instruction &instruction : block)
+          for (const llvm::Value *operand : instruction.operand_values())
+            if (llvm::isa<llvm::Constant>(operand)) open.push_back(operand);
+    if (const auto *constant = llvm::dyn_cast<llvm::Constant>(value); constant && !llvm::isa<llvm::Function>(constant))
+      for (const llvm::Value *operand : constant->operand_values()) open.push_back(operand);
+  }
+  return reached;
+}
+
+/// What a header does at load time for its own sake (<iostream> opens its streams) is left out, unless it touches a variable that the launcher reads.
+void removeForeignInitializers(llvm::Module &host, const llvm::Function &entry) {
+  llvm::GlobalVariable *list = host.getGlobalVariable("llvm.global_ctors");
+  if (!list || !list->hasInitializer()) return;
+  auto read = reachedFrom({&entry});
+  for (const llvm::GlobalValue *global : reachedFrom({list->getInitializer()}))
+    if (const auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(global); variable && !variable->isConstant() && read.count(variable)) return;
+  list->eraseFromParent();
 }
 
 void removeUnreached(llvm::Module &module) {
@@ -102,6 +133,7 @@ Status lowerHost(llvm::Module &host, const std::string &entryName) {
   }
   for (const char *list : {"llvm.used", "llvm.compiler.used"})
     if (llvm::GlobalVariable *used = host.getGlobalVariable(list)) used->eraseFromParent();
+  removeForeignInitializers(host, *entry);
   removeUnreached(host);
   for (llvm::Function &function : host) {
     if (!function.isDeclaration() || function.isIntrinsic() || function.use_empty() || isHostFunction(function.getName())) continue;
