@@ -11,6 +11,7 @@ set(KLINEAGE_LOW_ROOMS support source model facts workload init device gate line
 function(klineage_room name)
   cmake_parse_arguments(ROOM "" "DIR" "USES;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${ROOM_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/lib/device/cuda/worker/") # a program of its own: klineage_cuda_worker
   list(TRANSFORM ROOM_USES PREPEND kl_)
   if(sources)
     add_library(kl_${name} STATIC ${sources})
@@ -44,6 +45,20 @@ function(klineage_room name)
       set_source_files_properties(${runtime} PROPERTIES COMPILE_OPTIONS "-O2" SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endif()
+endfunction()
+
+# klineage-cuda-worker: what candidates run in on a GPU. It links no LLVM and nothing of CUDA: the driver, CUPTI and NVML are found at run time, so
+# that it is built and starts everywhere.
+function(klineage_cuda_worker)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/lib/device/cuda/worker/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  add_library(kl_cuda_worker STATIC ${sources} ${CMAKE_SOURCE_DIR}/lib/device/paired.cpp)
+  target_include_directories(kl_cuda_worker PUBLIC ${CMAKE_SOURCE_DIR}/lib)
+  target_include_directories(kl_cuda_worker SYSTEM PUBLIC ${KLINEAGE_CUDA_PATH}/include ${KLINEAGE_CUPTI_INCLUDE})
+  target_link_libraries(kl_cuda_worker PUBLIC dl pthread)
+  add_executable(klineage-cuda-worker ${CMAKE_SOURCE_DIR}/lib/device/cuda/worker/main.cpp)
+  target_link_libraries(klineage-cuda-worker PRIVATE kl_cuda_worker)
+  target_link_options(klineage-cuda-worker PRIVATE -static-libstdc++ -static-libgcc)
 endfunction()
 
 # Writes a table with one symbol a file of lib/steps, so that a file without its declaration is a link error.
@@ -107,6 +122,7 @@ inline constexpr const char *helpText = R\"klineage_help(@text@)klineage_help\";
     endif()
     set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)
   endforeach()
+  add_dependencies(klineage-tools klineage-cuda-worker)
 endfunction()
 
 # tests/<room>/*_test.cpp make one program a room, test_<room>. Labels are the rooms' names.
@@ -125,6 +141,8 @@ function(klineage_tests)
       target_link_libraries(test_${name} PRIVATE kl_lineage_db GTest::gtest_main)
     elseif(name IN_LIST KLINEAGE_LOW_ROOMS) # needs no step: neither built nor linked for it
       target_link_libraries(test_${name} PRIVATE kl_${name} GTest::gtest_main)
+    elseif(name STREQUAL gpu) # skipped by name where there is no GPU
+      target_link_libraries(test_${name} PRIVATE kl_gate GTest::gtest_main)
     else()
       target_link_libraries(test_${name} PRIVATE kl_walk kl_materialize kl_retrieve kl_report kl_step_table GTest::gtest_main)
     endif()
@@ -132,7 +150,10 @@ function(klineage_tests)
       add_dependencies(test_${name} klineage-tools)
     endif()
     if(TARGET klineage-worker) # what the emulated device runs in, found beside the program
-      add_dependencies(test_${name} klineage-worker)
+      add_dependencies(test_${name} klineage-worker klineage-cuda-worker)
+    endif()
+    if(name STREQUAL device) # parts of that program are tested by themselves
+      target_link_libraries(test_device PRIVATE kl_cuda_worker)
     endif()
     target_compile_definitions(test_${name} PRIVATE KLINEAGE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" KLINEAGE_BINARY_DIR="${CMAKE_BINARY_DIR}")
     set_target_properties(test_${name} PROPERTIES ENABLE_EXPORTS ON)

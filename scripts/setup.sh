@@ -29,7 +29,8 @@ find_cuda() {
   local place
   for place in "${CUDA_PATH:-}" /usr/local/cuda "$PWD/build/cuda"; do
     [ -n "$place" ] || continue
-    if grep -q '#define CUDA_VERSION 13' "$place/include/cuda.h" 2>/dev/null && [ -x "$place/bin/nvcc" ]; then
+    if grep -q '#define CUDA_VERSION 13' "$place/include/cuda.h" 2>/dev/null && [ -x "$place/bin/nvcc" ] &&
+       { [ -e "$place/include/cupti_range_profiler.h" ] || [ -e "$place/extras/CUPTI/include/cupti_range_profiler.h" ]; }; then
       export CUDA_PATH=$place
       return
     fi

@@ -3,6 +3,7 @@
 #include "device/isolation.h"
 #include "doctor_help.h"
 #include "gate/gate.h"
+#include "source/toolchain.h"
 #include "source/unit.h"
 #include "support/files.h"
 #include "support/tool.h"
@@ -125,14 +126,16 @@ Check cacheIsWritable() {
   return {"cache", Check::State::Ok, true, cacheFolder().string(), ""};
 }
 
+/// What measuring needs: the driver, nvcc, CUPTI.
 Check gpu() {
-  Command command;
-  command.argv = {"nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"};
-  command.limit = std::chrono::seconds(20);
-  auto finished = run(command);
-  if (finished && finished->ok() && !finished->out.empty())
-    return {"GPU", Check::State::Weaker, false, firstLine(finished->out) + "; this build has no cuda device yet", "times stay modelled"};
-  return missing("GPU", false, "none that nvidia-smi knows", "none is needed: the emulated device models times; measured ones need a GPU");
+  auto device = makeCudaDevice(0);
+  if (!device) return missing("GPU", false, device.error().what, "none is needed: the emulated device models times; measured ones need a GPU, its driver and nvcc");
+  std::string found = (*device)->id() + ", sm_" + std::to_string((*device)->architecture());
+  std::string cupti = cuptiLibrary();
+  if (cupti.empty())
+    return {"GPU", Check::State::Weaker, false, found + "; no CUPTI below " + cudaFolder(),
+            "without it there are no measured times: install cuda-cupti of the toolkit or the wheel nvidia-cuda-cupti, or name libcupti.so in KLINEAGE_CUPTI"};
+  return {"GPU", Check::State::Ok, false, found + ", CUPTI at " + cupti, ""};
 }
 
 int report(const std::vector<Check> &checks, bool asJson) {

@@ -1,5 +1,7 @@
 // klineage gate: one verdict on one kernel.
+#include "device/bottleneck.h"
 #include "gate/gate.h"
+#include "gate/self_test.h"
 #include "gate_help.h"
 #include "support/files.h"
 #include "support/tool.h"
@@ -13,7 +15,8 @@ namespace {
 
 struct Asked {
   std::string folder, source, baseline, policy = "simplify", device = "emulated", record;
-  unsigned sm = 90, seeds = 2;
+  std::string instance;
+  unsigned sm = 90, seeds = 2, againstItself = 0;
   bool noProfile = false, noCache = false, json = false, help = false;
 };
 
@@ -33,7 +36,10 @@ void printTime(const ProfilePoint &point) {
   std::printf("  %s on %s: %.3f us", kind, point.instance.c_str(), point.candidateSeconds * 1e6);
   if (point.baselineSeconds > 0)
     std::printf(", baseline %.3f us, speedup %.3f", point.baselineSeconds * 1e6, point.speedup());
+  if (point.ratio > 0)
+    std::printf(" (%.4f to %.4f, %u blocks; differences below %.2f %% are none)", point.low, point.high, point.blocks, 100 * point.smallestDifference);
   std::printf("\n");
+  if (point.measured) std::printf("  bottleneck: %s\n", bottleneckOf(point.candidateCounters).text().c_str());
 }
 
 void print(const Verdict &verdict) {
@@ -61,6 +67,27 @@ int exitCode(const Verdict &verdict) {
   return verdict.outcome == Outcome::Accepted ? ExitDone : verdict.outcome == Outcome::Refused ? ExitRefused : ExitUndecided;
 }
 
+/// Equal builds against each other: how often does the gate see a difference where there is none?
+int selfTest(const Asked &asked, Device &device, const Workload &workload, const SourceSet &sources) {
+  const Instance *instance = nullptr;
+  for (const Instance &one : workload.instances)
+    if (asked.instance.empty() ? one.profile && (one.devices.empty() || one.devices.front() == "cuda") && !instance : one.name == asked.instance) instance = &one;
+  if (!instance) return fail("gate", userError("the workload has no such profile instance", {}, "--instance NAME"));
+  SelfTest test = againstItself(device, workload, sources, *instance, asked.againstItself, 10000);
+  if (asked.json) {
+    std::fputs(toJson(test).c_str(), stdout);
+  } else {
+    std::printf("%s on %s, %.3f us: %u of %u equal builds called different (at most %.3f %% with 95 %% confidence); resampled %u of %u (at most %.3f %%)\n",
+                workload.name.c_str(), instance->name.c_str(), test.medianSeconds * 1e6, test.wrong, test.verdicts, 100 * upperBound(test.wrong, test.verdicts),
+                test.resampledWrong, test.resampled, 100 * upperBound(test.resampledWrong, test.resampled));
+    std::printf("  smallest difference %.3f %% (median), %u blocks a verdict, SM clock %.0f to %.0f MHz\n", 100 * test.medianSmallest, test.blocksAVerdict,
+                test.clocks["clock_sm_mhz_low"], test.clocks["clock_sm_mhz_high"]);
+  }
+  if (test.reason == Reason::None) return ExitDone;
+  std::fprintf(stderr, "klineage-gate: %s: %s\n", name(test.reason), test.detail.c_str());
+  return ExitUndecided;
+}
+
 int judge(const Asked &asked) {
   auto workload = loadWorkload(asked.folder);
   if (!workload) return fail("gate", workload.error());
@@ -77,8 +104,13 @@ int judge(const Asked &asked) {
   options.seeds = asked.seeds;
   options.profile = !asked.noProfile;
   options.useCache = !asked.noCache;
-  auto device = makeEmulatedDevice(asked.sm);
-  Gate gate(*device, asked.record.empty() ? cacheFolder() / "gate" : fs::path(asked.record));
+  options.instance = asked.instance;
+  auto device = deviceNamed(asked.device, asked.sm);
+  if (!device) return fail("gate", device.error());
+  if (asked.againstItself) return selfTest(asked, **device, *workload, *candidate);
+  auto verifier = makeEmulatedDevice((*device)->architecture());
+  Gate gate(**device, asked.record.empty() ? cacheFolder() / "gate" : fs::path(asked.record));
+  gate.setVerifier(*verifier);
   Verdict verdict = gate.judge(*workload, *candidate, hasBaseline ? &*baseline : nullptr, options);
   if (asked.json) std::fputs(toJson(verdict).c_str(), stdout);
   else print(verdict);
@@ -99,6 +131,8 @@ int main(int argc, char **argv) {
   app.add_option("--device", asked.device);
   app.add_option("--sm", asked.sm)->check(CLI::Range(70, 121));
   app.add_option("--seeds", asked.seeds)->check(CLI::Range(1, 64));
+  app.add_option("--instance", asked.instance);
+  app.add_option("--against-itself", asked.againstItself)->check(CLI::Range(1, 1000));
   app.add_option("--record", asked.record);
   app.add_flag("--no-profile", asked.noProfile);
   app.add_flag("--no-cache", asked.noCache);
@@ -113,6 +147,5 @@ int main(int argc, char **argv) {
     return ExitDone;
   }
   if (asked.folder.empty()) return fail("gate", userError("no kernel folder is named", {}, "klineage gate --help"));
-  if (asked.device != "emulated") return fail("gate", userError("there is no device '" + asked.device + "'", {}, "the device of this build is emulated"));
   return judge(asked);
 }

@@ -89,7 +89,10 @@ int main(int argc, char **argv) {
     return ExitDone;
   }
   if (folder.empty()) return fail("materialize", userError("no kernel folder was named", {}, "klineage materialize --help"));
-  if (deviceName != "emulated") return fail("materialize", userError("no device " + deviceName, {}, "the devices here: emulated"));
+  auto made = deviceNamed(deviceName, options.sm);
+  if (!made) return fail("materialize", made.error());
+  Device &device = **made;
+  options.sm = device.architecture();
   ProgressLines progress(quiet);
   options.progress = [&](const std::string &line) { progress(line); };
   if (auto probe = probeFrontEnd(); !probe) return fail("materialize", probe.error());
@@ -100,9 +103,10 @@ int main(int argc, char **argv) {
   if (!std::filesystem::exists(corpusFile)) return fail("materialize", userError("there is no corpus", corpusFile, "klineage mine FOLDER --corpus " + corpusFile));
   auto corpus = Corpus::open(corpusFile);
   if (!corpus) return fail("materialize", corpus.error());
-  auto device = makeEmulatedDevice(options.sm);
-  Gate gate(*device, cacheFolder() / "gate");
-  auto report = materialize(*workload, *sources, gate, *corpus, device->id(), options);
+  auto verifier = makeEmulatedDevice(options.sm);
+  Gate gate(device, cacheFolder() / "gate");
+  gate.setVerifier(*verifier);
+  auto report = materialize(*workload, *sources, gate, *corpus, device.id(), options);
   if (!report) return fail("materialize", report.error());
   json chain = toJson(*report, *workload, corpusFile);
   if (!out.empty())

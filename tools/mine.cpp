@@ -60,7 +60,10 @@ int main(int argc, char **argv) {
     return ExitDone;
   }
   if (folders.empty()) return fail("mine", userError("no kernel folder was named", {}, "klineage mine --help"));
-  if (deviceName != "emulated") return fail("mine", userError("no device " + deviceName, {}, "the devices here: emulated"));
+  auto made = deviceNamed(deviceName, options.sm);
+  if (!made) return fail("mine", made.error());
+  Device &device = **made;
+  options.sm = device.architecture();
 
   std::signal(SIGINT, [](int) { interrupted = 1; });
   std::signal(SIGTERM, [](int) { interrupted = 1; });
@@ -78,8 +81,9 @@ int main(int argc, char **argv) {
     if (!sources) return fail("mine", sources.error());
     kernels.emplace_back(std::move(*workload), std::move(*sources));
   }
-  auto device = makeEmulatedDevice(options.sm);
-  Gate gate(*device, cacheFolder() / "gate");
+  auto verifier = makeEmulatedDevice(options.sm);
+  Gate gate(device, cacheFolder() / "gate");
+  gate.setVerifier(*verifier);
   // No corpus is made for a kernel that cannot be walked; the walk finds the gate's answer in its record.
   if (!std::filesystem::exists(corpusFile))
     if (Status passes = expertPasses(kernels.front().first, kernels.front().second, gate); !passes) return fail("mine", passes.error());
@@ -89,7 +93,7 @@ int main(int argc, char **argv) {
   int code = ExitDone;
   json reports = json::array();
   for (const auto &[workload, sources] : kernels) {
-    auto report = walk(workload, sources, gate, *corpus, device->id(), options);
+    auto report = walk(workload, sources, gate, *corpus, device.id(), options);
     if (!report) return fail("mine", report.error());
     if (report->status != "complete") code = ExitUndecided;
     if (!plainFolder.empty())
@@ -101,6 +105,6 @@ int main(int argc, char **argv) {
       break;
     }
   }
-  if (asJson) std::printf("%s\n", json{{"schema", "klineage.mine/1"}, {"corpus", corpusFile}, {"device", device->id()}, {"walks", reports}}.dump(2).c_str());
+  if (asJson) std::printf("%s\n", json{{"schema", "klineage.mine/1"}, {"corpus", corpusFile}, {"device", device.id()}, {"walks", reports}}.dump(2).c_str());
   return code;
 }

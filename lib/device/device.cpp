@@ -30,4 +30,19 @@ std::optional<Reason> reasonNamed(std::string_view name) {
   return std::nullopt;
 }
 
+PairOutcome Device::timePair(const SourceSet &, const SourceSet &, const PairRequest &) {
+  PairOutcome outcome;
+  outcome.reason = Reason::NoSamples;
+  outcome.detail = "the device " + id() + " takes no measured times";
+  return outcome;
+}
+
+Result<std::unique_ptr<Device>> deviceNamed(const std::string &name, unsigned sm) {
+  if (name == "emulated") return makeEmulatedDevice(sm);
+  if (name == "cuda") return makeCudaDevice(0);
+  if (name.rfind("cuda:", 0) == 0 && name.size() > 5 && name.find_first_not_of("0123456789", 5) == std::string::npos && name.size() < 9)
+    return makeCudaDevice(unsigned(std::stoul(name.substr(5))));
+  return userError("there is no device '" + name + "'", {}, "the devices are emulated, cuda and cuda:N");
+}
+
 } // namespace klineage

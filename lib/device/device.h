@@ -1,5 +1,6 @@
 // Device: what the gate runs candidates on. Two exist: emulated (embedded, modelled times) and cuda (measured times).
 #pragma once
+#include "device/paired.h"
 #include "source/source_set.h"
 #include "workload/workload.h"
 #include <memory>
@@ -59,6 +60,31 @@ struct Build {
   Reason reason = Reason::None;
   std::string detail;                    ///< Diagnostics.
   std::map<std::string, double> resources; ///< registers, spill_bytes, shared_bytes (static), from ptxas, when it was run.
+  std::map<std::string, double> sass;    ///< Mnemonics of the machine code, counted, where a disassembler is.
+};
+
+/// Two versions timed in turns on one instance, in one process (docs/device/cuda.md).
+struct PairOutcome {
+  Reason reason = Reason::None;
+  std::string detail;
+  std::vector<TimingBlock> self;         ///< The baseline against a copy of itself. Empty when it was not asked for.
+  std::vector<std::vector<TimingBlock>> pairs; ///< The baseline (A) against the candidate (B): one, or as many as were asked for.
+  std::string stoppedBy;                 ///< Of the last timing: narrow, rounds, time.
+  Counters baselineCounters, candidateCounters; ///< With the clocks among them (clock_*), and inner_repeats, kernels_a_call, gap_seconds.
+  std::string countersUnavailable;       ///< Why there are none, with the remedy; times stand all the same.
+  /// After timing, new values were written to the same addresses and both versions asked again: what each wrote, one entry a launcher argument,
+  /// empty where nothing is to be compared. Of large buffers a sample of slices. Both are empty when the bits were the same.
+  std::vector<std::string> baselineFresh, candidateFresh;
+  std::vector<std::string> notes;
+};
+
+struct PairRequest {
+  const Workload *workload = nullptr;
+  const Instance *instance = nullptr;
+  uint64_t seed = 1;
+  bool self = true;                      ///< Time the baseline against itself first.
+  bool baselineCounters = true, candidateCounters = true;
+  unsigned repeats = 1;                  ///< Candidate timings one after another: of equal builds, to count false differences.
 };
 
 class Device {
@@ -73,8 +99,21 @@ public:
   /// next, and buffers of one instance come back at the same addresses with new data, so that a cached result shows.
   /// Two calls for a version that was built may run at once.
   virtual std::vector<RunOutcome> run(const SourceSet &sources, const std::vector<RunRequest> &requests) = 0;
+  /// The architecture that code is compiled for, 90 for sm_90.
+  virtual unsigned architecture() const { return 90; }
+  /// Measured devices only; a modelled time is one value, and needs no turns.
+  virtual PairOutcome timePair(const SourceSet &baseline, const SourceSet &candidate, const PairRequest &request);
 };
 
 std::unique_ptr<Device> makeEmulatedDevice(unsigned sm = 90);
+
+/// A GPU. User errors: no driver, no such GPU, no nvcc; each with its remedy.
+Result<std::unique_ptr<Device>> makeCudaDevice(unsigned index = 0);
+
+/// Where libcupti is, which times and counters come from; empty when nowhere.
+std::string cuptiLibrary();
+
+/// A device by its name on the command line: "emulated", "cuda" or "cuda:N". `sm` is for the emulated one; a GPU has its own.
+Result<std::unique_ptr<Device>> deviceNamed(const std::string &name, unsigned sm = 90);
 
 } // namespace klineage

@@ -65,6 +65,7 @@ void addBubblewrap(std::vector<std::string> &words, const IsolationRequest &requ
   }
   for (const char *file : {"/etc/ld.so.cache", "/etc/alternatives"}) append(words, {"--ro-bind-try", file, file});
   append(words, {"--dev", "/dev", "--proc", "/proc", "--perms", "1777", "--tmpfs", "/tmp"});
+  for (const auto &device : request.devices) append(words, {"--dev-bind-try", device.string(), device.string()});
   std::vector<fs::path> readable = request.readable;
   readable.push_back(programFolder());
   for (const auto &path : readable) {

@@ -25,6 +25,7 @@ const IsolationFacts &isolationFacts();
 struct IsolationRequest {
   std::vector<std::filesystem::path> readable;      ///< What the worker must see beside /usr and the program's folder; others may read it.
   std::filesystem::path scratch;                    ///< The only folder it may write; it is also its HOME, TMPDIR and working folder.
+  std::vector<std::filesystem::path> devices;       ///< Device files to use, as /dev/nvidia0; without them the worker has /dev/null and its like alone.
   std::map<std::string, std::string> environment;   ///< All of it, beside PATH, HOME, TMPDIR and LANG: nothing is inherited.
   unsigned processes = 256;                         ///< Processes and threads of the worker's user.
   unsigned cpuSeconds = 600;

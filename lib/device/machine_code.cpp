@@ -1,4 +1,5 @@
 #include "device/machine_code.h"
+#include "source/lay_out.h"
 #include "source/toolchain.h"
 #include "support/files.h"
 #include "support/hash.h"
@@ -26,23 +27,6 @@ const std::string &compilerRelease() {
     return std::string("nvcc");
   }();
   return release;
-}
-
-/// The files of a version laid out in a folder, with -I options that put rewritten headers first.
-std::vector<std::string> layOut(const SourceSet &sources, const fs::path &folder, std::string &mainFile) {
-  std::vector<std::string> options;
-  for (const auto &root : sources.rewriteRoots) {
-    fs::path mirror = folder / ("root" + std::to_string(options.size()));
-    for (const auto &[path, text] : sources.files)
-      if (path != sources.mainFile && path.rfind(root, 0) == 0) (void)writeFile(mirror / fs::path(path).lexically_relative(root), text);
-    options.insert(options.end(), {"-I", mirror.string()});
-  }
-  mainFile = (folder / fs::path(sources.mainFile).filename()).string();
-  (void)writeFile(mainFile, sources.mainText());
-  options.insert(options.end(), {"-I", fs::path(sources.mainFile).parent_path().string()});
-  for (const auto &include : sources.includeFolders) options.insert(options.end(), {"-I", include});
-  for (const auto &define : sources.defines) options.push_back("-D" + define);
-  return options;
 }
 
 void count(const std::string &ptx, MachineCode &code) {
@@ -155,12 +139,15 @@ MachineCode machineCode(const SourceSet &sources, unsigned sm) {
     return code;
   }
   ScratchFolder scratch;
-  std::string mainFile;
-  auto options = layOut(sources, scratch.path(), mainFile);
+  auto laid = layOut(sources, scratch.path());
+  if (!laid) {
+    code.why = laid.error().message();
+    return code;
+  }
   // One call gives both: the PTX is what nvcc keeps on its way to the binary.
   Command command{.argv = {nvcc(), "-cubin", "--keep", "--keep-dir", scratch.path().string(), "-Xptxas", "-v", "-std=c++17", "-O3", "-arch=sm_" + std::to_string(sm), "-I",
-                           cudaFolder() + "/include/cccl", mainFile, "-o", (scratch.path() / "out.cubin").string()}};
-  command.argv.insert(command.argv.end(), options.begin(), options.end());
+                           cudaFolder() + "/include/cccl", laid->mainFile.string(), "-o", (scratch.path() / "out.cubin").string()}};
+  command.argv.insert(command.argv.end(), laid->options.begin(), laid->options.end());
   auto finished = run(command);
   if (!finished || !finished->ok()) {
     code.why = finished ? "nvcc: " + finished->err.substr(0, 400) : finished.error().message();

@@ -20,11 +20,15 @@ const char *name(Outcome outcome) {
 struct Gate::Impl {
   Device &device;
   RecordFolder record;
+  std::filesystem::path folder;
+  std::unique_ptr<Gate> verifier;
   std::mutex lock;
   std::map<std::string, std::shared_ptr<Result<std::shared_ptr<Oracle>>>> oracles; ///< By question.
   std::map<std::string, double> noise;                                            ///< By question: found on its first baseline.
+  std::map<std::string, double> smallestDifferences; ///< Measured baselines timed against themselves, by question, instance and version.
+  std::map<std::string, Counters> counted;           ///< Measured versions, likewise.
 
-  Impl(Device &device, std::filesystem::path folder) : device(device), record(std::move(folder)) {}
+  Impl(Device &device, std::filesystem::path folder) : device(device), record(folder), folder(std::move(folder)) {}
 
   std::shared_ptr<Result<std::shared_ptr<Oracle>>> oracleOf(const Workload &workload, const std::string &question) {
     std::lock_guard<std::mutex> hold(lock);
@@ -89,6 +93,9 @@ struct Gate::Impl {
   RunRecord correctness(const Question &question, const SourceSet &candidate, const std::string &version, Verdict &verdict,
                         std::optional<ProfileRecord> &profile);
   ProfileRecord profileOf(const Question &question, const SourceSet &sources, const std::string &version, bool selfCheck, Verdict &verdict);
+  PairRecord pairOf(const Question &question, const SourceSet &baseline, const SourceSet &candidate, Verdict &verdict);
+  void judgePair(const Question &question, const SourceSet &candidate, const SourceSet *baseline, Verdict &verdict);
+  bool isVerified(const Question &question, const SourceSet &candidate, Verdict &verdict);
   void judgeProfile(const Question &question, const SourceSet &candidate, const std::string &version, const SourceSet *baseline,
                     std::optional<ProfileRecord> profile, Verdict &verdict);
 };
@@ -97,7 +104,7 @@ RunRecord Gate::Impl::correctness(const Question &question, const SourceSet &can
                                   std::optional<ProfileRecord> &profile) {
   verdict.runKey = key("run", version, question.hash, std::to_string(question.options.seeds));
   std::string profileKey = question.profileInstance ? key("profile", version, question.hash, question.profileInstance->name) : "";
-  if (question.options.useCache && question.profileInstance) profile = knownProfile(profileKey, verdict);
+  if (question.options.useCache && question.profileInstance && !device.measured()) profile = knownProfile(profileKey, verdict);
   if (question.options.useCache)
     // An open question is asked again, and so is one that ended by the clock.
     if (auto kept = record.run(verdict.runKey, verdict.notes); kept && kept->outcome != Outcome::Undecided && kept->reason != Reason::Timeout) {
@@ -109,7 +116,7 @@ RunRecord Gate::Impl::correctness(const Question &question, const SourceSet &can
   std::optional<RunOutcome> outcome;
   RunRequest request;
   if (question.profileInstance) request = profileRequest(question.workload, *question.profileInstance);
-  bool ride = question.profileInstance && !profile;
+  bool ride = question.profileInstance && !profile && !device.measured(); // measured times are taken in turns with the baseline's
   RunRecord run = checkVersion(device, question.workload, candidate, *oracle, question.options.seeds, ride ? &request : nullptr, outcome);
   run.key = verdict.runKey;
   run.version = version;
@@ -193,6 +200,129 @@ void Gate::Impl::judgeProfile(const Question &question, const SourceSet &candida
   if (decision.reason != Reason::None) answer(decision.reason, decision.detail, instance);
 }
 
+PairRecord Gate::Impl::pairOf(const Question &question, const SourceSet &baseline, const SourceSet &candidate, Verdict &verdict) {
+  const Instance &instance = *question.profileInstance;
+  PairRecord pair;
+  pair.baseline = versionHash(baseline);
+  pair.candidate = versionHash(candidate);
+  pair.key = key("pair", pair.candidate, question.hash, instance.name + "/" + pair.baseline);
+  if (question.options.useCache)
+    if (auto kept = record.pair(pair.key, verdict.notes); kept && !isUndecided(kept->reason)) return *kept;
+  pair.workload = question.hash;
+  pair.device = device.id();
+  pair.instance = instance.name;
+  std::string where = question.hash + "/" + instance.name + "/";
+  std::optional<double> knownDifference;
+  std::optional<Counters> knownCounters;
+  {
+    std::lock_guard<std::mutex> hold(lock);
+    if (auto found = smallestDifferences.find(where + pair.baseline); found != smallestDifferences.end()) knownDifference = found->second;
+    if (auto found = counted.find(where + pair.baseline); found != counted.end()) knownCounters = found->second;
+  }
+  PairRequest request;
+  request.workload = &question.workload;
+  request.instance = &instance;
+  request.seed = instance.seed;
+  request.self = !knownDifference;
+  request.baselineCounters = !knownCounters;
+  PairOutcome outcome = device.timePair(baseline, candidate, request);
+  pair.reason = outcome.reason;
+  pair.detail = outcome.detail;
+  pair.stoppedBy = outcome.stoppedBy;
+  pair.countersUnavailable = outcome.countersUnavailable;
+  pair.self = outcome.self;
+  if (!outcome.pairs.empty()) pair.blocks = outcome.pairs.back();
+  pair.baselineCounters = knownCounters ? *knownCounters : outcome.baselineCounters;
+  pair.candidateCounters = outcome.candidateCounters;
+  pair.notes = outcome.notes;
+  if (pair.reason == Reason::None && (pair.blocks.empty() || (!knownDifference && pair.self.empty()))) {
+    pair.reason = Reason::NoSamples;
+    pair.detail = "the device gave no samples";
+  }
+  // What was kept from an earlier call would be right for the old values and wrong for the new ones.
+  for (size_t a = 0; pair.reason == Reason::None && a < outcome.candidateFresh.size() && a < outcome.baselineFresh.size(); ++a) {
+    const Argument &argument = question.workload.arguments[a];
+    if (outcome.candidateFresh[a].empty()) continue;
+    auto compared = compareOutput(argument, outcome.candidateFresh[a], toDoubles(argument.type, outcome.baselineFresh[a]), boundsOf(question.workload, argument, instance));
+    pair.reason = compared.reason;
+    if (compared.reason != Reason::None) pair.detail = "on new values at the addresses that were timed, against the baseline: " + compared.detail;
+  }
+  if (pair.reason == Reason::None) {
+    pair.smallestDifference = knownDifference ? *knownDifference : smallestDifference(ratioOf(pair.self));
+    std::lock_guard<std::mutex> hold(lock);
+    smallestDifferences[where + pair.baseline] = pair.smallestDifference;
+    if (pair.countersUnavailable.empty()) {
+      counted[where + pair.baseline] = pair.baselineCounters;
+      counted[where + pair.candidate] = pair.candidateCounters; // the next baseline, when it is accepted
+    }
+  }
+  if (auto status = record.keep(pair); !status) verdict.notes.push_back("the pair was not kept: " + status.error().message());
+  return pair;
+}
+
+void Gate::Impl::judgePair(const Question &question, const SourceSet &candidate, const SourceSet *baseline, Verdict &verdict) {
+  auto answer = [&](Reason reason, std::string detail, const std::string &instance) {
+    verdict.outcome = reason == Reason::None ? Outcome::Accepted : isUndecided(reason) ? Outcome::Undecided : Outcome::Refused;
+    verdict.reason = reason;
+    verdict.detail = std::move(detail);
+    verdict.instance = instance;
+  };
+  if (!question.profileInstance) return answer(Reason::NoSamples, "the workload has no profile instance for the device " + device.id(), "");
+  const std::string &instance = question.profileInstance->name;
+  PairRecord pair = pairOf(question, baseline ? *baseline : candidate, candidate, verdict);
+  for (const auto &note : pair.notes) verdict.notes.push_back(note);
+  if (pair.reason != Reason::None) return answer(pair.reason, "while profiling instance " + instance + ": " + pair.detail, instance);
+  RatioInterval interval = ratioOf(pair.blocks);
+  ProfilePoint point;
+  point.instance = instance;
+  point.measured = true;
+  point.candidateSeconds = median(samplesOf(pair.blocks, true));
+  if (baseline) {
+    point.baselineSeconds = median(samplesOf(pair.blocks, false));
+    point.ratio = interval.ratio;
+    point.low = interval.low;
+    point.high = interval.high;
+  }
+  point.smallestDifference = pair.smallestDifference;
+  point.blocks = unsigned(pair.blocks.size());
+  point.baselineCounters = pair.baselineCounters;
+  point.candidateCounters = pair.candidateCounters;
+  point.countersUnavailable = pair.countersUnavailable;
+  verdict.profile.push_back(point);
+  if (!pair.countersUnavailable.empty()) verdict.notes.push_back("counters_unavailable: " + pair.countersUnavailable);
+  if (!baseline) {
+    if (question.options.policy == Policy::Materialize) answer(Reason::NoSamples, "there is no baseline to be faster than", instance);
+    return;
+  }
+  TimeComparison times;
+  times.baseline = point.baselineSeconds;
+  times.candidate = point.candidateSeconds;
+  times.speedup = point.ratio;
+  times.low = point.low;
+  times.high = point.high;
+  times.smallestDifference = pair.smallestDifference;
+  ProfileDecision decision = decide(question.options.policy, times);
+  if (decision.reason != Reason::None) answer(decision.reason, decision.detail, instance);
+}
+
+bool Gate::Impl::isVerified(const Question &question, const SourceSet &candidate, Verdict &verdict) {
+  GateOptions options = question.options;
+  options.profile = false;
+  Verdict other = verifier->judge(question.workload, candidate, nullptr, options);
+  if (other.accepted()) {
+    verdict.notes = std::move(other.notes);
+    return true;
+  }
+  std::string said = other.detail;
+  verdict = std::move(other);
+  verdict.detail = "on the emulated device, whose verdict a GPU's needs: " + said;
+  return false;
+}
+
+void Gate::setVerifier(Device &verifier) {
+  if (impl->device.measured()) impl->verifier = std::make_unique<Gate>(verifier, impl->folder);
+}
+
 Gate::Gate(Device &device, std::filesystem::path record) : impl(std::make_unique<Impl>(device, std::move(record))) {}
 Gate::~Gate() = default;
 
@@ -200,8 +330,16 @@ Verdict Gate::judge(const Workload &workload, const SourceSet &candidate, const 
   auto start = std::chrono::steady_clock::now();
   Verdict verdict;
   Impl::Question question{workload, options, questionHash(workload), nullptr};
-  if (options.profile)
+  if (options.profile && options.instance.empty()) {
     if (auto instances = instancesFor(impl->device, workload, &Instance::profile); !instances.empty()) question.profileInstance = instances.front();
+  } else if (options.profile) {
+    for (const Instance &instance : workload.instances)
+      if (instance.name == options.instance) question.profileInstance = &instance;
+  }
+  if (impl->verifier && !impl->isVerified(question, candidate, verdict)) {
+    verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return verdict;
+  }
   std::string version = versionHash(candidate);
 
   std::optional<ProfileRecord> profile;
@@ -217,7 +355,10 @@ Verdict Gate::judge(const Workload &workload, const SourceSet &candidate, const 
   verdict.oracle = run.oracle;
   if (isolationFacts().level != IsolationLevel::Bubblewrap)
     verdict.notes.push_back(std::string("isolation is ") + name(isolationFacts().level) + ": " + isolationFacts().why);
-  if (verdict.accepted() && options.profile) impl->judgeProfile(question, candidate, version, baseline, std::move(profile), verdict);
+  if (verdict.accepted() && options.profile) {
+    if (impl->device.measured()) impl->judgePair(question, candidate, baseline, verdict);
+    else impl->judgeProfile(question, candidate, version, baseline, std::move(profile), verdict);
+  }
 
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::string asked = baseline ? versionHash(*baseline) : "none";

@@ -15,7 +15,11 @@ struct ProfilePoint {
   double baselineSeconds = 0, candidateSeconds = 0;
   Counters baselineCounters, candidateCounters;
   bool measured = false;              ///< Otherwise modelled.
-  double speedup() const { return candidateSeconds > 0 ? baselineSeconds / candidateSeconds : 0; }
+  double ratio = 0, low = 0, high = 0; ///< Measured: baseline over candidate from blocks of A-B-B-A, with its 95 % interval. Zero when modelled.
+  double smallestDifference = 0;      ///< Measured: below it nothing is called a difference, from the baseline against itself.
+  unsigned blocks = 0;
+  std::string countersUnavailable;    ///< Why there are no counters, with the remedy.
+  double speedup() const { return ratio > 0 ? ratio : candidateSeconds > 0 ? baselineSeconds / candidateSeconds : 0; }
 };
 
 /// One call of the candidate on one check instance, judged.
@@ -51,6 +55,7 @@ struct GateOptions {
   unsigned seeds = 2;                 ///< Fresh inputs a check instance.
   bool profile = true;
   bool useCache = true;
+  std::string instance;               ///< The profile instance to time; empty: the first of the device.
 };
 
 class Gate {
@@ -58,6 +63,10 @@ public:
   /// `record` is the folder in which every run is kept and which answers repeated questions.
   Gate(Device &device, std::filesystem::path record);
   ~Gate();
+
+  /// A GPU shows few races. With a verifier (the emulated device) a version is accepted on a measured device only when the verifier accepts its
+  /// correctness too; where the verifier cannot run it the answer is undecided. The verifier must outlive the gate.
+  void setVerifier(Device &verifier);
 
   /// The candidate against the workload's reference, and its time against the baseline's (when one is given).
   Verdict judge(const Workload &workload, const SourceSet &candidate, const SourceSet *baseline, const GateOptions &options = {});

@@ -1,4 +1,5 @@
 #include "gate/record.h"
+#include "device/bottleneck.h"
 #include "support/files.h"
 #include "support/hash.h"
 #include <cmath>
@@ -41,6 +42,18 @@ InstanceResult instanceFrom(const json &value) {
   result.worstError = numberFrom(value.at("worst_error"));
   result.normError = numberFrom(value.at("norm_error"));
   return result;
+}
+
+json toValue(const std::vector<TimingBlock> &blocks) {
+  json rows = json::array();
+  for (const auto &block : blocks) rows.push_back({block.a1, block.b1, block.b2, block.a2});
+  return rows;
+}
+
+std::vector<TimingBlock> blocksFrom(const json &rows) {
+  std::vector<TimingBlock> blocks;
+  for (const auto &row : rows) blocks.push_back({row.at(0), row.at(1), row.at(2), row.at(3)});
+  return blocks;
 }
 
 Status write(const fs::path &path, json value) {
@@ -126,6 +139,52 @@ std::optional<ProfileRecord> RecordFolder::profile(const std::string &key, std::
   }
 }
 
+std::optional<PairRecord> RecordFolder::pair(const std::string &key, std::vector<std::string> &notes) const {
+  fs::path path = folder / "pairs" / (key + ".json");
+  auto value = readWhole(path, key, "klineage.pair/1", notes);
+  if (!value) return std::nullopt;
+  try {
+    PairRecord record;
+    record.key = key;
+    for (auto [member, into] : {std::pair{"baseline", &record.baseline}, {"candidate", &record.candidate}, {"workload", &record.workload},
+                                {"device", &record.device}, {"instance", &record.instance}, {"detail", &record.detail},
+                                {"stopped_by", &record.stoppedBy}, {"counters_unavailable", &record.countersUnavailable}})
+      *into = value->at(member).get<std::string>();
+    record.reason = reasonFrom(value->at("reason"));
+    record.self = blocksFrom(value->at("self"));
+    record.blocks = blocksFrom(value->at("blocks"));
+    record.smallestDifference = value->at("smallest_difference");
+    record.baselineCounters = value->at("baseline_counters").get<Counters>();
+    record.candidateCounters = value->at("candidate_counters").get<Counters>();
+    record.notes = value->at("notes").get<std::vector<std::string>>();
+    return record;
+  } catch (const std::exception &problem) {
+    notes.push_back("ignored a damaged record, " + path.string() + ": " + problem.what());
+    return std::nullopt;
+  }
+}
+
+Status RecordFolder::keep(const PairRecord &record) const {
+  return write(folder / "pairs" / (record.key + ".json"),
+               {{"schema", "klineage.pair/1"},
+                {"key", record.key},
+                {"baseline", record.baseline},
+                {"candidate", record.candidate},
+                {"workload", record.workload},
+                {"device", record.device},
+                {"instance", record.instance},
+                {"reason", name(record.reason)},
+                {"detail", record.detail},
+                {"stopped_by", record.stoppedBy},
+                {"counters_unavailable", record.countersUnavailable},
+                {"self", toValue(record.self)},
+                {"blocks", toValue(record.blocks)},
+                {"smallest_difference", record.smallestDifference},
+                {"baseline_counters", record.baselineCounters},
+                {"candidate_counters", record.candidateCounters},
+                {"notes", record.notes}});
+}
+
 Status RecordFolder::keep(const RunRecord &record) const {
   json files = json::object();
   for (const auto &[path, text] : record.sources.files) {
@@ -151,7 +210,7 @@ Status RecordFolder::keep(const RunRecord &record) const {
                 {"sources", {{"main", record.sources.mainFile}, {"files", files}, {"include_folders", record.sources.includeFolders},
                              {"rewrite_roots", record.sources.rewriteRoots}, {"defines", record.sources.defines}}},
                 {"build", {{"key", record.build.key}, {"reason", name(record.build.reason)}, {"detail", record.build.detail},
-                           {"resources", record.build.resources}}},
+                           {"resources", record.build.resources}, {"sass", record.build.sass}}},
                 {"instances", instances},
                 {"outcome", name(record.outcome)},
                 {"reason", name(record.reason)},
@@ -184,7 +243,7 @@ Status RecordFolder::keepVerdict(const std::string &key, const Verdict &verdict)
 std::string toJson(const Verdict &verdict) {
   json instances = json::array(), profile = json::array();
   for (const auto &result : verdict.instances) instances.push_back(toValue(result));
-  for (const auto &point : verdict.profile)
+  for (const auto &point : verdict.profile) {
     profile.push_back({{"instance", point.instance},
                        {"kind", point.measured ? "measured" : "modelled"},
                        {"baseline_seconds", point.baselineSeconds > 0 ? json(point.baselineSeconds) : json(nullptr)},
@@ -192,6 +251,15 @@ std::string toJson(const Verdict &verdict) {
                        {"speedup", point.baselineSeconds > 0 ? json(point.speedup()) : json(nullptr)},
                        {"baseline_counters", point.baselineCounters},
                        {"candidate_counters", point.candidateCounters}});
+    if (!point.measured) continue;
+    json &row = profile.back();
+    row["interval"] = {point.low, point.high};
+    row["smallest_difference"] = point.smallestDifference;
+    row["blocks"] = point.blocks;
+    row["counters_unavailable"] = point.countersUnavailable;
+    row["baseline_bottleneck"] = bottleneckOf(point.baselineCounters).text();
+    row["candidate_bottleneck"] = bottleneckOf(point.candidateCounters).text();
+  }
   json value = {{"schema", "klineage.verdict/1"},
                 {"outcome", name(verdict.outcome)},
                 {"reason", name(verdict.reason)},

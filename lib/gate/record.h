@@ -2,6 +2,7 @@
 //
 //   runs/<key>.json      klineage.run/1: one version on one workload and device, all check instances, whatever the outcome
 //   profiles/<key>.json  klineage.profile/1: one version timed on one profile instance
+//   pairs/<key>.json     klineage.pair/1: two versions timed in turns, with every block
 //   verdicts/<key>.json  klineage.verdict/1: what a question (candidate, baseline, policy) was answered
 //   sources/<sha256>     texts, by content
 //
@@ -37,6 +38,17 @@ struct ProfileRecord {
   Counters counters;
 };
 
+/// Two versions timed in turns on a measured device: raw samples of all blocks.
+struct PairRecord {
+  std::string key, baseline, candidate, workload, device, instance;
+  Reason reason = Reason::None;
+  std::string detail, stoppedBy, countersUnavailable;
+  std::vector<TimingBlock> self, blocks; ///< The baseline against its copy (empty: known from an earlier pair); against the candidate.
+  double smallestDifference = 0;
+  Counters baselineCounters, candidateCounters;
+  std::vector<std::string> notes;
+};
+
 class RecordFolder {
 public:
   explicit RecordFolder(std::filesystem::path folder) : folder(std::move(folder)) {}
@@ -45,6 +57,9 @@ public:
   std::optional<RunRecord> run(const std::string &key, std::vector<std::string> &notes) const;
   std::optional<ProfileRecord> profile(const std::string &key, std::vector<std::string> &notes) const;
 
+  std::optional<PairRecord> pair(const std::string &key, std::vector<std::string> &notes) const;
+
+  Status keep(const PairRecord &record) const;
   Status keep(const RunRecord &record) const;
   Status keep(const ProfileRecord &record) const;
   Status keepVerdict(const std::string &key, const Verdict &verdict) const;

@@ -21,12 +21,18 @@ namespace fs = std::filesystem;
 
 std::string cudaFolder() {
   if (const char *path = std::getenv("CUDA_PATH"); path && *path) return path;
-  return KLINEAGE_CUDA_PATH;
+  // A bundle runs on another machine than it was made on.
+  static const std::string found = fs::exists(KLINEAGE_CUDA_PATH "/include/cuda.h") ? KLINEAGE_CUDA_PATH : "/usr/local/cuda";
+  return found;
 }
 
 std::string resourceFolder() {
   if (const char *path = std::getenv("KLINEAGE_RESOURCE_DIR"); path && *path) return path;
-  return KLINEAGE_RESOURCE_DIR;
+  static const std::string found = [] { // the bundle's own stand beside its programs
+    fs::path own = programFolder().parent_path() / "lib" / "clang" / std::to_string(KLINEAGE_LLVM_MAJOR);
+    return fs::exists(own / "include" / "__clang_cuda_runtime_wrapper.h") ? own.string() : std::string(KLINEAGE_RESOURCE_DIR);
+  }();
+  return found;
 }
 
 void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic &info) {

@@ -36,6 +36,28 @@ public:
     return outcomes;
   }
 
+  /// Blocks around each side's seconds, with a little even noise; a measured device only.
+  PairOutcome timePair(const SourceSet &baseline, const SourceSet &candidate, const PairRequest &request) override {
+    ++pairs;
+    asked.push_back(request);
+    auto secondsOf = [&](const SourceSet &set) { return seconds.count(set.mainFile) ? seconds[set.mainFile] : 1e-3; };
+    auto blocks = [&](double a, double b) {
+      std::vector<TimingBlock> made;
+      for (int i = 0; i < 24; ++i) {
+        double wave = 1 + 0.001 * ((i * 7 % 11) - 5) / 5.0;
+        made.push_back({a * wave, b / wave, b * wave, a / wave});
+      }
+      return made;
+    };
+    PairOutcome outcome;
+    if (request.self) outcome.self = blocks(secondsOf(baseline), secondsOf(baseline));
+    outcome.pairs = {blocks(secondsOf(baseline), secondsOf(candidate))};
+    outcome.stoppedBy = "narrow";
+    outcome.baselineCounters = outcome.candidateCounters = {{"percent_dram", 80}};
+    if (pairScript) pairScript(outcome);
+    return outcome;
+  }
+
   /// y[i] = 2 x[i] + 1, the workload of this fixture, in single precision.
   static RunOutcome right(const RunRequest &request) {
     RunOutcome outcome;
@@ -57,7 +79,9 @@ public:
   std::function<void(FakeCall &)> script;
   std::string onlyFor;                     ///< The main file that the script is for; empty: all.
   std::map<std::string, double> seconds;   ///< By main file.
-  int builds = 0, runs = 0;
+  std::function<void(PairOutcome &)> pairScript;
+  std::vector<PairRequest> asked;
+  int builds = 0, runs = 0, pairs = 0;
 };
 
 inline const char *const goodLauncher = R"(

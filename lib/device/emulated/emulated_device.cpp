@@ -82,6 +82,7 @@ public:
   EmulatedDevice(unsigned sm, const Bounds &bounds) : sm(sm), bounds(bounds) { limits.sm = sm; }
   std::string id() const override { return "emulated sm_" + std::to_string(sm); }
   bool measured() const override { return false; }
+  unsigned architecture() const override { return sm; }
   std::string revision() const override { return workerHash(); }
   Build build(const SourceSet &sources, const Workload &workload) override;
   std::vector<RunOutcome> run(const SourceSet &sources, const std::vector<RunRequest> &requests) override;
