@@ -8,6 +8,7 @@ stages=${STAGES:-tests counts equal mine}
 bin=$PWD/bin
 export KLINEAGE_CACHE=${KLINEAGE_CACHE:-/tmp/klineage-cache} CUDA_PATH=${CUDA_PATH:-/usr/local/cuda}
 mkdir -p "$out" "$KLINEAGE_CACHE"
+exec > >(tee -a "$out/log.txt") 2>&1
 want() { [[ " $stages " == *" $1 "* ]]; }
 stamp() { echo "== $(date -u +%FT%TZ) $* ($(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null))"; }
 
@@ -23,9 +24,13 @@ if want counts; then
 fi
 if want equal; then
   stamp equal builds against each other
+  # At once: they make their inputs side by side and take turns at the GPU.
   for kernel in ${KERNELS:-row_softmax layer_norm transpose reduce_sum sgemm}; do
-    "$bin/klineage" gate "expert_kernels/$kernel" --device cuda --against-itself "${EQUAL:-62}" --json >"$out/equal_$kernel.json" || cat "$out/equal_$kernel.json" | head -c 600
-    python3 - "$out/equal_$kernel.json" "$kernel" <<'P'
+    "$bin/klineage" gate "expert_kernels/$kernel" --device cuda --against-itself "${EQUAL:-62}" --json >"$out/equal_$kernel.json" 2>"$out/equal_$kernel.err" &
+  done
+  wait $(jobs -p)
+  for kernel in ${KERNELS:-row_softmax layer_norm transpose reduce_sum sgemm}; do
+    python3 - "$out/equal_$kernel.json" "$kernel" <<'P' || head -c 600 "$out/equal_$kernel.err"
 import json, sys
 t = json.load(open(sys.argv[1]))
 print(sys.argv[2], t["instance"], f"{t['median_seconds'] * 1e6:.2f} us", f"{t['wrong']} of {t['verdicts']} called different, at most {100 * t['upper_bound']:.2f} %;",
@@ -40,7 +45,7 @@ if want mine; then
   for kernel in ${KERNELS:-row_softmax layer_norm transpose reduce_sum sgemm}; do
     KLINEAGE_PROGRESS=1 timeout "${MINE_SECONDS:-480}" "$bin/klineage" mine "expert_kernels/$kernel" --device cuda --corpus "$out/$kernel.db" ${MINE_OPTIONS:-} >"$out/mine_$kernel.txt" 2>&1 &
   done
-  wait
+  wait $(jobs -p)
   tail -n 3 "$out"/mine_*.txt
 fi
 stamp done

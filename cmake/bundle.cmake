@@ -78,13 +78,13 @@ ${rows}  };
   target_link_options(klineage-bundle PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-s)
 
   set(folder ${CMAKE_BINARY_DIR}/bundle/klineage)
-  set(file ${CMAKE_BINARY_DIR}/bundle/klineage-linux-x86_64.tar.xz)
+  set(file ${CMAKE_BINARY_DIR}/bundle/klineage-linux-x86_64.tar) # xz adds its own ending
   set(link_commands "")
   foreach(link ${links})
     list(APPEND link_commands COMMAND ${CMAKE_COMMAND} -E create_symlink klineage ${folder}/bin/${link})
   endforeach()
   add_custom_target(bundle
-    COMMAND ${CMAKE_COMMAND} -E rm -rf ${folder} ${file}
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${folder} ${file}.xz
     COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}/bin ${folder}/lib/clang/${KLINEAGE_LLVM_MAJOR}
     COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:klineage-bundle> ${folder}/bin/klineage
     COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:klineage-cuda-worker> ${folder}/bin/klineage-cuda-worker
@@ -94,8 +94,8 @@ ${rows}  };
     COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_SOURCE_DIR}/expert_kernels ${folder}/expert_kernels
     COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_SOURCE_DIR}/bench ${folder}/bench
     COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_SOURCE_DIR}/tests/walk/lineages ${folder}/plain
-    COMMAND tar -C ${CMAKE_BINARY_DIR}/bundle --owner=0 --group=0 --sort=name -cf ${file}.tar klineage
-    COMMAND ${XZ_PROGRAM} -f -T2 ${file}.tar
+    COMMAND tar -C ${CMAKE_BINARY_DIR}/bundle --owner=0 --group=0 --sort=name -cf ${file} klineage
+    COMMAND ${XZ_PROGRAM} -f -T2 ${file}
     DEPENDS klineage-bundle klineage-cuda-worker
     VERBATIM)
 endfunction()

@@ -153,7 +153,7 @@ MachineCode machineCode(const SourceSet &sources, unsigned sm) {
     code.why = finished ? "nvcc: " + finished->err.substr(0, 400) : finished.error().message();
     return code;
   }
-  auto ptx = readFile(fs::path(mainFile).replace_extension(".ptx"));
+  auto ptx = readFile(fs::path(laid->mainFile).replace_extension(".ptx"));
   if (!ptx) {
     code.why = ptx.error().message();
     return code;

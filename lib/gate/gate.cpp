@@ -95,7 +95,7 @@ struct Gate::Impl {
   ProfileRecord profileOf(const Question &question, const SourceSet &sources, const std::string &version, bool selfCheck, Verdict &verdict);
   PairRecord pairOf(const Question &question, const SourceSet &baseline, const SourceSet &candidate, Verdict &verdict);
   void judgePair(const Question &question, const SourceSet &candidate, const SourceSet *baseline, Verdict &verdict);
-  bool isVerified(const Question &question, const SourceSet &candidate, Verdict &verdict);
+  bool isVerified(const Question &question, const SourceSet &candidate, const SourceSet *baseline, Verdict &verdict);
   void judgeProfile(const Question &question, const SourceSet &candidate, const std::string &version, const SourceSet *baseline,
                     std::optional<ProfileRecord> profile, Verdict &verdict);
 };
@@ -305,12 +305,18 @@ void Gate::Impl::judgePair(const Question &question, const SourceSet &candidate,
   if (decision.reason != Reason::None) answer(decision.reason, decision.detail, instance);
 }
 
-bool Gate::Impl::isVerified(const Question &question, const SourceSet &candidate, Verdict &verdict) {
+bool Gate::Impl::isVerified(const Question &question, const SourceSet &candidate, const SourceSet *baseline, Verdict &verdict) {
   GateOptions options = question.options;
   options.profile = false;
   Verdict other = verifier->judge(question.workload, candidate, nullptr, options);
   if (other.accepted()) {
     verdict.notes = std::move(other.notes);
+    if (question.options.profile && question.options.instance.empty()) {
+      options.profile = true;
+      options.policy = Policy::Simplify; // its times are told, and decide nothing
+      verdict.modelled = verifier->judge(question.workload, candidate, baseline, options).profile;
+      verdict.modelledBy = verifier->impl->device.id();
+    }
     return true;
   }
   std::string said = other.detail;
@@ -336,7 +342,7 @@ Verdict Gate::judge(const Workload &workload, const SourceSet &candidate, const 
     for (const Instance &instance : workload.instances)
       if (instance.name == options.instance) question.profileInstance = &instance;
   }
-  if (impl->verifier && !impl->isVerified(question, candidate, verdict)) {
+  if (impl->verifier && !impl->isVerified(question, candidate, baseline, verdict)) {
     verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return verdict;
   }

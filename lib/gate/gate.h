@@ -38,6 +38,8 @@ struct Verdict {
   std::string detail;                 ///< Which instance, which element, which line.
   std::string instance;               ///< Where it failed, or empty.
   std::vector<ProfilePoint> profile;
+  std::vector<ProfilePoint> modelled; ///< Of a measured device: what the verifier models for the same pair, on its own instance; kept beside, never mixed.
+  std::string modelledBy;             ///< Its device.
   double worstError = 0;              ///< Largest per-element error over the tolerance's scale.
   bool nondeterministic = false;      ///< Repeated runs, or runs in another order of threads, differ bitwise (each within the bounds).
   std::vector<InstanceResult> instances;

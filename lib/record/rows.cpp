@@ -102,6 +102,8 @@ std::vector<EffectPoint> effectPoints(const Verdict &verdict, const std::string 
   std::vector<EffectPoint> points;
   for (const auto &point : verdict.profile)
     points.push_back({device, point.measured, point.instance, point.baselineSeconds, point.candidateSeconds, point.baselineCounters, point.candidateCounters});
+  for (const auto &point : verdict.modelled)
+    points.push_back({verdict.modelledBy, point.measured, point.instance, point.baselineSeconds, point.candidateSeconds, point.baselineCounters, point.candidateCounters});
   return points;
 }
 

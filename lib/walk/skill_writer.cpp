@@ -1,5 +1,6 @@
 #include "walk/skill_writer.h"
 #include "record/rows.h"
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -37,11 +38,15 @@ std::vector<SkillRisk> risksOf(const AcceptedRemoval &removal) {
   return risks;
 }
 
+/// Measured points alone where there are any: they are never mixed with modelled ones.
 std::optional<double> meritOf(const std::vector<EffectPoint> &effects) {
-  if (effects.empty()) return std::nullopt;
+  bool measured = std::any_of(effects.begin(), effects.end(), [](const EffectPoint &point) { return point.measured; });
   double sum = 0;
-  for (const auto &point : effects) sum += std::log(std::max(point.speedup(), 1e-9));
-  return std::exp(sum / static_cast<double>(effects.size()));
+  unsigned count = 0;
+  for (const auto &point : effects)
+    if (point.measured == measured) sum += std::log(std::max(point.speedup(), 1e-9)), ++count;
+  if (count == 0) return std::nullopt;
+  return std::exp(sum / count);
 }
 
 } // namespace

@@ -162,7 +162,7 @@ TEST_F(Gpu, WorkOnAStreamOfItsOwnAndThroughTheDriverIsCounted) {
 }
 
 TEST_F(Gpu, AResultThatWasKeptIsCaughtOnNewValues) {
-  auto kept = version("__device__ int calls;\n" + kernelText("  if (calls < 3 && i < n) y[i] = 2 * x[i] + 1;\n  if (i == 0) atomicAdd(&calls, n > 100000);"));
+  auto kept = version("__device__ int calls;\n" + kernelText("  if (calls < 3 && i < n) y[i] = 2 * x[i] + 1;\n  if (i == 0) atomicAdd(&calls, n > 5000);"));
   GateOptions options;
   options.instance = "short";
   Verdict verdict = judge(kept, &good, options);

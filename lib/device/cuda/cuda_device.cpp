@@ -32,6 +32,20 @@ PairOutcome failedPair(Reason reason, std::string detail) {
 
 Reason reasonFrom(const std::string &name) { return reasonNamed(name).value_or(Reason::Internal); }
 
+/// All that the values of an instance depend on. The workload's own hash is of its file, and probes change workloads in memory.
+std::string valuesKey(const Workload &workload, const Instance &instance, uint64_t seed) {
+  std::string key = workload.hash + "/" + workload.name + "/" + std::to_string(seed);
+  auto add = [&](const std::string &text) { key += "|" + text; };
+  for (const auto &[axis, value] : instance.axes) add(axis + "=" + std::to_string(value));
+  for (const auto &argument : workload.arguments) {
+    const Fill &fill = workload.fillOf(argument, instance);
+    add(argument.name + " " + std::to_string(int(argument.kind)) + name(argument.type) + " " + argument.value + " " + fill.kind + std::to_string(fill.low) + "," +
+        std::to_string(fill.high) + " " + std::to_string(argument.alignment) + "+" + std::to_string(argument.offset));
+    for (const auto &extent : argument.shape) add(extent);
+  }
+  return key;
+}
+
 class CudaDevice : public Device {
 public:
   CudaDevice(unsigned index, DeviceFacts facts) : index(index), facts(std::move(facts)) { fs::permissions(inputs.path(), fs::perms(0755)); }
@@ -60,7 +74,7 @@ private:
 
 Result<std::vector<TaskArgument>> CudaDevice::argumentsOf(const Workload &workload, const Instance &instance, uint64_t seed) {
   std::lock_guard<std::mutex> hold(lock);
-  std::string kernel = workload.hash + workload.name;
+  const std::string &kernel = workload.name;
   if (madeFor != kernel) {
     for (const auto &entry : fs::directory_iterator(inputs.path())) {
       std::error_code ignored;
@@ -69,7 +83,7 @@ Result<std::vector<TaskArgument>> CudaDevice::argumentsOf(const Workload &worklo
     made.clear();
     madeFor = kernel;
   }
-  std::string key = instance.name + "/" + std::to_string(seed);
+  std::string key = valuesKey(workload, instance, seed);
   if (auto found = made.find(key); found != made.end()) return found->second;
   auto values = makeInputs(workload, instance, seed);
   if (!values) return values.error();

@@ -116,7 +116,8 @@ CUresult Buffers::restore() {
   for (size_t i = 0; i < arguments.size(); ++i)
     if (places[i].saved)
       if (CUresult result = driver.copyOnDevice(places[i].base, places[i].saved, arguments[i].bytes); result != CUDA_SUCCESS) return result;
-  return CUDA_SUCCESS;
+  // Fills and copies on the device run on a stream that the candidate's does not wait for.
+  return driver.contextSynchronize();
 }
 
 CUresult Buffers::poisonResults() {

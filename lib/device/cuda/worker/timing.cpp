@@ -64,8 +64,7 @@ public:
       failure = {"no_device_kernel", "a timed call launched no kernel", false};
       return 0;
     }
-    answer.kernelsACall = call.kernels + call.copies;
-    answer.gapSeconds = call.gapSeconds;
+    last = call;
     return call.busySeconds;
   }
 
@@ -97,6 +96,7 @@ public:
   }
 
   Failure failure;
+  CallRecord last; ///< Of the last cold call.
 
 private:
   Bench &bench;
@@ -120,6 +120,8 @@ Failure timePair(Bench &bench, const Task &task, const std::vector<Launcher> &la
       }
       first = first == 0 ? one : std::min(first, one);
     }
+  answer.kernelsACall = pair.last.kernels + pair.last.copies; // the candidate's
+  answer.gapSeconds = pair.last.gapSeconds;
   if (first < shortCall) {
     answer.innerRepeats = std::min(innerAtMost, unsigned(std::ceil(shortCall / first)));
     if (answer.innerRepeats < 2) answer.innerRepeats = 2;
