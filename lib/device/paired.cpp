@@ -75,14 +75,20 @@ std::vector<double> samplesOf(const std::vector<TimingBlock> &blocks, bool sideB
 
 PairedSamples timePaired(const PairedPlan &plan, const SampleFunction &sample, const ClockFunction &now) {
   PairedSamples result;
-  for (unsigned i = 0; i < plan.warmUps; ++i)
+  double begin = now();
+  auto elapsed = [&] { return now() - begin; };
+  for (unsigned i = 0; i < plan.warmUps && (i == 0 || elapsed() < plan.secondsAtMost / 4); ++i)
     if (!isTime(sample(false)) || !isTime(sample(true))) {
       result.stoppedBy = "failed";
       return result;
     }
-  double begin = now();
   for (unsigned round = 1;; ++round) {
     for (unsigned b = 0; b < plan.blocksARound; ++b) {
+      // One thread doing a whole grid's work takes seconds a call, while others wait for the GPU.
+      if (result.blocks.size() >= plan.leastBlocks && elapsed() >= plan.secondsAtMost) {
+        result.stoppedBy = "time";
+        return result;
+      }
       TimingBlock block;
       bool whole = isTime(block.a1 = sample(false)) && isTime(block.b1 = sample(true)) && isTime(block.b2 = sample(true)) && isTime(block.a2 = sample(false));
       if (!whole) {
@@ -94,7 +100,7 @@ PairedSamples timePaired(const PairedPlan &plan, const SampleFunction &sample, c
     if (round < plan.leastRounds) continue;
     if (ratioOf(result.blocks, fewResamples).width() <= plan.wantedWidth) result.stoppedBy = "narrow";
     else if (round >= plan.mostRounds) result.stoppedBy = "rounds";
-    else if (now() - begin >= plan.secondsAtMost) result.stoppedBy = "time";
+    else if (elapsed() >= plan.secondsAtMost) result.stoppedBy = "time";
     else continue;
     return result;
   }

@@ -31,7 +31,8 @@ struct PairedPlan {
   unsigned blocksARound = 8;
   unsigned leastRounds = 3, mostRounds = 25;
   double wantedWidth = 0.004;   ///< Of the interval: 0.4 % of the ratio.
-  double secondsAtMost = 3;     ///< Wall clock.
+  double secondsAtMost = 3;     ///< Wall clock, warm-ups included; a side that is so slow that even three blocks take longer gets three blocks.
+  unsigned leastBlocks = 3;
 };
 
 /// Takes one sample of side A (false) or B (true), in seconds; not above zero stops the timing with what there is.

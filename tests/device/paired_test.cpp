@@ -58,6 +58,15 @@ TEST(PairedTiming, StopsByItsBudgetsWhenTheNoiseStays) {
   EXPECT_EQ(slow.time().stoppedBy, "time");
 }
 
+TEST(PairedTiming, ASideThatTakesSecondsGetsOneWarmUpAndThreeBlocks) {
+  FakeCard slow;
+  slow.b = 10;
+  auto samples = slow.time();
+  EXPECT_EQ(samples.stoppedBy, "time");
+  EXPECT_EQ(samples.blocks.size(), 3u);
+  EXPECT_EQ(slow.taken, 2 + 4 * 3u);
+}
+
 TEST(PairedTiming, KeepsWhatItHasWhenASampleFails) {
   int left = 20 + 4 * 30 + 2;
   auto samples = timePaired({.mostRounds = 100, .wantedWidth = -1}, [&](bool) { return left-- > 0 ? 1e-6 : 0.0; }, [] { return 0.0; });

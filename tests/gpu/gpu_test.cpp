@@ -124,9 +124,9 @@ TEST_F(Gpu, AKernelThatNeverEndsIsAHang) { EXPECT_EQ(once(kernelText("  volatile
 
 TEST_F(Gpu, MoreMemoryThanTheCardHasIsAReason) {
   Workload vast = workload;
-  vast.arguments[1].shape = {"n", "n"}; // four terabytes
+  vast.arguments[1].shape = {"n", "n"}; // 256 GiB
   Instance large = instance("large");
-  large.axes["n"] = 1 << 20;
+  large.axes["n"] = 1 << 18;
   RunRequest request;
   request.workload = &vast;
   request.instance = &large;
