@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The worker is started by devices, never by people.
-bool isForPeople(const std::string &tool) { return tool != "worker"; }
+/// The workers are started by devices, never by people; the bundle is all tools in one, made in the same folder.
+bool isForPeople(const std::string &tool) { return tool != "worker" && tool != "cuda-worker" && tool != "bundle"; }
 
 std::vector<std::string> toolsBeside() {
   std::vector<std::string> tools;
