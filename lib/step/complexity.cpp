@@ -33,6 +33,7 @@ public:
     llvm::StringRef name = callee->getIdentifier() ? callee->getName() : llvm::StringRef();
     if (name.starts_with("__sync") || name.contains("barrier")) total += BarrierWeight;
     else if (name.starts_with("__shfl") || name.starts_with("__reduce_") || name.starts_with("__match") || name.contains("ballot") || name.contains("pipeline")) total += WarpCall;
+    else if (name.starts_with("__fetch_builtin")) total += Statement; // threadIdx.x and its like, which every kernel reads
     else if (name.starts_with("__")) total += MachineCall;
     else total += Statement; // a mathematical function
     return true;

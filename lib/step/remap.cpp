@@ -151,12 +151,19 @@ std::optional<Piece> Remap::printWhole(const IndexExpr &value) const {
   return place.print(*mapped);
 }
 
+bool Remap::holdsFixed(const Expr *expr) const {
+  if (fixed.empty()) return false;
+  for (const AtomRef &atom : kernel.lift(expr).atoms())
+    if (fixed.count(atom->key)) return true;
+  return false;
+}
+
 bool Remap::dependsOnWriter(const Expr *expr) const {
   struct Finder : RecursiveASTVisitor<Finder> {
     const Remap *remap;
     bool found = false;
     bool VisitExpr(Expr *each) {
-      if (isInteger(each->getType()) && !each->isTypeDependent() && remap->dependsOnWriter(remap->kernel.lift(each))) found = true;
+      if (isInteger(each->getType()) && !each->isTypeDependent() && (remap->holdsFixed(each) || remap->dependsOnWriter(remap->kernel.lift(each)))) found = true;
       if (auto *ref = dyn_cast<DeclRefExpr>(each))
         if (auto *decl = dyn_cast<VarDecl>(ref->getDecl()); decl && decl->isLocalVarDecl() && !isInteger(decl->getType())) {
           if (remap->otherThread && !decl->hasAttr<CUDASharedAttr>() && !onlyValueOf(remap->kernel, decl)) found = true;
@@ -187,9 +194,10 @@ std::optional<Piece> Remap::print(const Expr *expr) const {
 
 std::optional<Piece> Remap::printInteger(const Expr *expr) const {
   if (isa<ExplicitCastExpr>(expr)) return printParts(expr); // A cast to 64 bits is there for large sizes: it stays.
-  IndexExpr value = kernel.lift(expr);
+  IndexExpr value = lifted(expr);
   bool depends = dependsOnWriter(value);
   auto mapped = map(value);
+  if (auto *op = dyn_cast<BinaryOperator>(expr); op && !fixed.empty() && op->isAdditiveOp()) return printSum(op);
   if (depends && mapped && *mapped == value && readsTheSame(expr)) return Piece{kernel.unit->text(expr), precedenceOf(expr)};
   if (auto *op = dyn_cast<BinaryOperator>(expr)) {
     BinaryOperatorKind code = op->getOpcode();
@@ -219,6 +227,42 @@ std::optional<Piece> Remap::printInteger(const Expr *expr) const {
   return printParts(expr);
 }
 
+/// A sum in which single terms may not be told, or only with a number that another term takes back: terms with a cast to a wide type keep
+/// their form, all others are told together.
+std::optional<Piece> Remap::printSum(const BinaryOperator *sum) const {
+  std::vector<std::pair<const Expr *, bool>> open{{sum, false}}, wide;
+  IndexExpr rest;
+  while (!open.empty()) {
+    auto [expr, minus] = open.back();
+    open.pop_back();
+    expr = expr->IgnoreParenImpCasts();
+    if (auto *op = dyn_cast<BinaryOperator>(expr); op && op->isAdditiveOp()) {
+      open.push_back({op->getRHS(), minus != (op->getOpcode() == BO_Sub)});
+      open.push_back({op->getLHS(), minus});
+      continue;
+    }
+    struct Casts : RecursiveASTVisitor<Casts> {
+      bool found = false;
+      bool VisitExplicitCastExpr(ExplicitCastExpr *) { return !(found = true); }
+    } casts;
+    casts.TraverseStmt(const_cast<Expr *>(expr));
+    if (casts.found && !minus) wide.push_back({expr, minus});
+    else rest = minus ? rest - lifted(expr) : rest + lifted(expr);
+  }
+  if (wide.empty()) return printWhole(lifted(sum));
+  std::string text;
+  for (const auto &[expr, minus] : wide) {
+    auto piece = print(expr);
+    if (!piece) return std::nullopt;
+    text += (text.empty() ? "" : " + ") + piece->within(Piece::Sum);
+  }
+  if (rest.constant() == 0) return Piece{text, wide.size() == 1 ? precedenceOf(wide.front().first) : Piece::Sum};
+  auto more = printWhole(rest);
+  if (!more) return std::nullopt;
+  if (more->text[0] == '-') return Piece{text + " - " + more->text.substr(1), Piece::Sum};
+  return Piece{text + " + " + more->within(Piece::Sum), Piece::Sum};
+}
+
 /// A load whose base is a pointer that the reader does not see: the buffer itself with the whole index.
 std::optional<Piece> Remap::printAccess(const Expr *expr) const {
   for (const Access &access : kernel.accesses) {
@@ -229,7 +273,7 @@ std::optional<Piece> Remap::printAccess(const Expr *expr) const {
       if (base && base->getDecl() == access.buffer)
         if (auto index = print(subscript->getIdx())) return Piece{access.buffer->getNameAsString() + "[" + index->text + "]"};
     }
-    if (auto index = printWhole(access.index)) return Piece{access.buffer->getNameAsString() + "[" + index->text + "]"};
+    if (auto index = printWhole(fixed.empty() ? access.index : access.index.substitute(fixed))) return Piece{access.buffer->getNameAsString() + "[" + index->text + "]"};
     return std::nullopt;
   }
   return std::nullopt;
@@ -279,7 +323,8 @@ std::optional<Piece> Remap::printParts(const Expr *expr) const {
     if (!piece) return std::nullopt;
     const Expr *written = part->IgnoreImplicit();
     auto outer = part == base ? Piece::Primary : !sides ? Piece::Any : op ? Piece::Precedence(precedenceOf(expr) - (part == op->getRHS()->IgnoreImplicit() ? 1 : 0)) : isa<ConditionalOperator>(expr) ? Piece::Or : Piece::Unary;
-    std::string text = isa<ParenExpr>(written) ? "(" + piece->text + ")" : piece->within(outer);
+    bool parens = isa<ParenExpr>(written) && !(!fixed.empty() && sides && piece->precedence == Piece::Primary);
+    std::string text = parens ? "(" + piece->text + ")" : piece->within(outer);
     if (text != kernel.unit->text(written)) replaced[written] = text;
   }
   std::string text = kernel.unit->textWith(expr, replaced);

@@ -39,12 +39,18 @@ public:
   /// The writer is another thread: locals that change are its own, and mean nothing to the reader.
   bool otherThread = false;
 
+  /// Quantities that have one value here (a loop's variable in one of its iterations), by Atom::key. They are put in before anything is
+  /// told, so that text which holds them is never copied.
+  std::map<std::string, IndexExpr> fixed;
+
   /// Whether a local has the same value at both places; those that never change have.
   std::function<bool(const clang::VarDecl *)> stable;
 
 private:
   const KernelModel &kernel;
   const PlaceInKernel &place;
+  IndexExpr lifted(const clang::Expr *expr) const { return fixed.empty() ? kernel.lift(expr) : kernel.lift(expr).substitute(fixed); }
+  bool holdsFixed(const clang::Expr *expr) const;
   bool isStable(const clang::VarDecl *decl) const;
   bool readsTheSame(const clang::Expr *expr) const; ///< Its names are visible to the reader and worth the same there.
   std::vector<Meeting> meets;
@@ -52,6 +58,7 @@ private:
 
   std::optional<IndexExpr> solve(IndexExpr value) const;
   std::optional<Piece> printInteger(const clang::Expr *expr) const;
+  std::optional<Piece> printSum(const clang::BinaryOperator *sum) const;
   std::optional<Piece> printAccess(const clang::Expr *expr) const;
   std::optional<Piece> printVariable(const clang::DeclRefExpr *ref) const;
   std::optional<Piece> printParts(const clang::Expr *expr) const;
