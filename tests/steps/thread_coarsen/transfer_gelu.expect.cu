@@ -4,11 +4,11 @@
 __device__ inline float gelu(float v) { return 0.5f * v * (1.0f + erff(v * 0.70710678f)); }
 
 __global__ void activate(float *__restrict__ out, const float *__restrict__ in, int count) {
-  long long at = blockIdx.x * 1024 + threadIdx.x;
-  for (int i2 = 0; i2 < 4; ++i2) {
-    if (at + i2 * 256 < count) {
-      float v = in[at + i2 * 256];
-      out[at + i2 * 256] = gelu(v);
+  long long at = (long long)blockIdx.x * 1024 + threadIdx.x;
+  for (int i = 0; i < 4; ++i) {
+    if (at + i * 256 < count) {
+      float v = in[at + i * 256];
+      out[at + i * 256] = gelu(v);
     }
   }
 }
