@@ -8,26 +8,16 @@
 #define BLOCK_ROWS 8
 
 __global__ void transpose_kernel(const float *__restrict__ in, float *__restrict__ out, int rows, int columns) {
-
-  int col = blockIdx.x * TILE + threadIdx.x;
-  int row = blockIdx.y * TILE + threadIdx.y;
-
-  // Now threadIdx.x runs along the rows of `in`.
-  col = blockIdx.y * TILE + threadIdx.x;
-  row = blockIdx.x * TILE + threadIdx.y;
+  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int col = blockIdx.x * blockDim.x + threadIdx.x;
   if (col < rows) {
-
-    for (int j = 0; j < TILE; j += BLOCK_ROWS) {
-      if (row + j < columns)
-        out[(size_t)(row + j) * rows + col] =
-            in[(size_t)(blockIdx.y * 32 + threadIdx.x) * columns + blockIdx.x * 32 + threadIdx.y + j];
-    }
+    if (row < columns) out[(size_t)row * rows + col] = in[(size_t)col * columns + row];
   }
 }
 
 extern "C" void transpose(const float *in, float *out, int rows, int columns, cudaStream_t stream) {
   if (rows == 0 || columns == 0) return;
   dim3 block(TILE, BLOCK_ROWS);
-  dim3 grid((columns + TILE - 1) / TILE, (rows + TILE - 1) / TILE);
+  dim3 grid((rows + 31) / 32, (columns + 7) / 8);
   transpose_kernel<<<grid, block, 0, stream>>>(in, out, rows, columns);
 }
