@@ -1,5 +1,6 @@
 // What the lanes of a thread are, and which outputs they make.
 #include "step/coarsening.h"
+#include "step/inlining.h"
 #include "step/lockstep.h"
 #include "step/one_thread_a_row.h"
 #include "step/reduction.h"
@@ -73,7 +74,30 @@ class Finder {
 public:
   Finder(const Version &version, const KernelModel &kernel) : version(version), kernel(kernel) { coarse.kernel = &kernel; }
 
+  /// The stores stand in a helper that is given elements of a local array.
+  bool storesThroughHelper() const {
+    for (const Access *store : stores)
+      if (store->calls.size() == 1)
+        for (const VarDecl *local : localsNamedIn(store->calls.front()))
+          if (const Buffer *buffer = kernel.bufferOf(local); buffer && local->getType()->isArrayType() && elementsOf(*buffer) > 1) return true;
+    return false;
+  }
+
   CoarseningFinding registers() {
+    if (storesThroughHelper()) {
+      Exchange exchange = exchangeIn(kernel.function->getBody());
+      if (exchange || kernel.launches.empty()) return unfit("a register block")->finding;
+      auto draft = std::make_shared<Draft>(version);
+      Edits inlining = inlineStores(kernel);
+      if (inlining.empty() || !draft->apply(inlining) || !draft->kernel(kernel)) return decline("unsupported_form", "the outputs are stored by a helper that cannot be put in place");
+      Version view = draft->view();
+      Finder inner(view, *draft->kernel(kernel));
+      inner.collectStores();
+      if (inner.storesThroughHelper()) return decline("unsupported_form", "the outputs are stored by helpers in helpers");
+      CoarseningFinding finding = inner.registers();
+      if (finding.found) finding.found->inlining = std::move(inlining), finding.found->inlined = draft;
+      return finding;
+    }
     if (!findAccumulator()) return {};
     if (auto no = unfit("a register block")) return no->finding;
     for (const Access &access : kernel.accesses)
@@ -407,15 +431,12 @@ int64_t Coarsening::alongRows() const {
 namespace {
 
 /// A finding is one only when its plain form can be written.
-CoarseningFinding checked(const Version &version, const KernelModel &kernel, CoarseningFinding finding) {
+CoarseningFinding checked(const KernelModel &kernel, CoarseningFinding finding) {
   if (!finding.found) return finding;
-  auto body = plainBody(version, *finding.found, /*all=*/false);
+  auto body = plainBody(*finding.found, /*all=*/false);
   if (body) return finding;
   CoarseningFinding declined;
-  const Stmt *at = kernel.function->getBody();
-  if (finding.found->accumulator) at = declarationOf(kernel, finding.found->accumulator);
-  else at = finding.found->spread.front()->stmt;
-  declined.decline = declineAt(kernel, "unsupported_form", at, body.error().what);
+  declined.decline = declineAt(kernel, "unsupported_form", kernel.function, body.error().what);
   return declined;
 }
 
@@ -424,13 +445,13 @@ CoarseningFinding checked(const Version &version, const KernelModel &kernel, Coa
 CoarseningFinding findRegisterBlock(const Version &version, const KernelModel &kernel) {
   Finder finder(version, kernel);
   finder.collectStores();
-  return checked(version, kernel, finder.registers());
+  return checked(kernel, finder.registers());
 }
 
 CoarseningFinding findThreadLoop(const Version &version, const KernelModel &kernel) {
   Finder finder(version, kernel);
   finder.collectStores();
-  return checked(version, kernel, finder.loop());
+  return checked(kernel, finder.loop());
 }
 
 } // namespace klineage

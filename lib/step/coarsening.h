@@ -31,7 +31,9 @@ struct Lane {
 };
 
 struct Coarsening {
-  const KernelModel *kernel = nullptr;
+  const KernelModel *kernel = nullptr;         ///< Where stores through a helper were put in place first, of that text.
+  Edits inlining;                              ///< What leads to that text,
+  std::shared_ptr<const Draft> inlined;        ///< and its owner.
   const clang::VarDecl *accumulator = nullptr; ///< Null: the lanes are the iterations of the only spread loop.
   std::vector<const Loop *> spread;            ///< Loops whose iterations belong to different lanes.
   std::vector<OutputAxis> axes;
@@ -49,7 +51,7 @@ CoarseningFinding findRegisterBlock(const Version &version, const KernelModel &k
 CoarseningFinding findThreadLoop(const Version &version, const KernelModel &kernel);
 
 /// The body of the plain form, or why there is none. `all`: every lane is written and compared; else a few that differ in each axis.
-Result<std::string> plainBody(const Version &version, const Coarsening &coarse, bool all);
+Result<std::string> plainBody(const Coarsening &coarse, bool all);
 
 /// One thread an output: device and launch together.
 Result<Edits> spreadOverThreads(const Version &version, const Coarsening &coarse);

@@ -39,7 +39,7 @@ void wordsOf(const std::string &text, std::set<std::string> &words) {
 
 class LaneWriter {
 public:
-  LaneWriter(const Version &version, const Coarsening &coarse) : unit(version.unit), kernel(*coarse.kernel), coarse(coarse) {
+  LaneWriter(const Coarsening &coarse) : unit(*coarse.kernel->unit), kernel(*coarse.kernel), coarse(coarse) {
     for (const OutputAxis &axis : coarse.axes) coordinates.push_back(writtenQuantity(axis.name));
     for (unsigned axis = 0; axis < 3; ++axis) {
       own.push_back(threadIdx(axis));
@@ -530,18 +530,18 @@ bool alike(const std::string &left, const std::string &right, const std::set<std
 
 } // namespace
 
-Result<std::string> plainBody(const Version &version, const Coarsening &coarse, bool all) {
+Result<std::string> plainBody(const Coarsening &coarse, bool all) {
   struct Builtins : RecursiveASTVisitor<Builtins> {
     bool found = false;
     bool TraversePseudoObjectExpr(PseudoObjectExpr *expr) { found |= !threadBuiltin(expr).first.empty(); return true; }
   };
-  for (const FunctionDecl *function : ownFunctions(version.unit, *coarse.kernel)) {
+  for (const FunctionDecl *function : ownFunctions(*coarse.kernel->unit, *coarse.kernel)) {
     if (function == coarse.kernel->function) continue;
     Builtins builtins;
     builtins.TraverseStmt(function->getBody());
     if (builtins.found) return refusal("the helper " + function->getNameAsString() + " asks for the thread itself");
   }
-  LaneWriter writer(version, coarse);
+  LaneWriter writer(coarse);
   std::optional<std::string> agreed;
   std::set<std::string> locals;
   struct Locals : RecursiveASTVisitor<Locals> {

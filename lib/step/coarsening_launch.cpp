@@ -32,8 +32,8 @@ std::string gridAlong(const Unit &unit, const Coarsening &coarse, const OutputAx
 
 Result<Edits> spreadOverThreads(const Version &version, const Coarsening &coarse) {
   const KernelModel &kernel = *coarse.kernel;
-  const Unit &unit = version.unit;
-  auto body = plainBody(version, coarse, /*all=*/true);
+  const Unit &unit = *kernel.unit;
+  auto body = plainBody(coarse, /*all=*/true);
   if (!body) return body.error();
   auto place = unit.place(kernel.function->getBody());
   if (!place) return place.error();
@@ -60,6 +60,7 @@ Result<Edits> spreadOverThreads(const Version &version, const Coarsening &coarse
     if (!coarse.sameBlock) edits.push_back(withExtents(*block, threads));
   }
   Draft draft(version);
+  if (Status applied = draft.apply(coarse.inlining); !applied) return applied.error();
   if (Status applied = draft.apply(edits); !applied) return applied.error();
   if (Status tidied = tidy(draft, kernel); !tidied) return tidied.error();
   for (int round = 0; round < 20; ++round) {

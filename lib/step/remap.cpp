@@ -227,6 +227,23 @@ std::optional<Piece> Remap::printInteger(const Expr *expr) const {
   return printParts(expr);
 }
 
+/// The pointer under the access was moved by a 64-bit amount.
+bool Remap::isWide(const Expr *access) const {
+  struct Casts : RecursiveASTVisitor<Casts> {
+    const KernelModel *kernel;
+    bool found = false;
+    bool VisitExplicitCastExpr(ExplicitCastExpr *cast) { return !(found |= isInteger(cast->getType()) && kernel->function->getASTContext().getTypeSize(cast->getType()) > 32); }
+    bool VisitDeclRefExpr(DeclRefExpr *ref) {
+      auto *decl = dyn_cast<VarDecl>(ref->getDecl());
+      if (decl && decl->isLocalVarDecl() && decl->getType()->isPointerType() && decl->getInit()) TraverseStmt(decl->getInit());
+      return !found;
+    }
+  } casts;
+  casts.kernel = &kernel;
+  casts.TraverseStmt(const_cast<Expr *>(access));
+  return casts.found;
+}
+
 /// A sum in which single terms may not be told, or only with a number that another term takes back: terms with a cast to a wide type keep
 /// their form, all others are told together.
 std::optional<Piece> Remap::printSum(const BinaryOperator *sum) const {
@@ -273,7 +290,9 @@ std::optional<Piece> Remap::printAccess(const Expr *expr) const {
       if (base && base->getDecl() == access.buffer)
         if (auto index = print(subscript->getIdx())) return Piece{access.buffer->getNameAsString() + "[" + index->text + "]"};
     }
-    if (auto index = printWhole(fixed.empty() ? access.index : access.index.substitute(fixed))) return Piece{access.buffer->getNameAsString() + "[" + index->text + "]"};
+    auto index = printWhole(fixed.empty() ? access.index : access.index.substitute(fixed));
+    if (index && !fixed.empty() && isWide(expr) && index->text.find(" * ") != std::string::npos) index->text = "(size_t)" + index->text;
+    if (index) return Piece{access.buffer->getNameAsString() + "[" + index->text + "]"};
     return std::nullopt;
   }
   return std::nullopt;

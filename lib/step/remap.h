@@ -51,6 +51,7 @@ private:
   const PlaceInKernel &place;
   IndexExpr lifted(const clang::Expr *expr) const { return fixed.empty() ? kernel.lift(expr) : kernel.lift(expr).substitute(fixed); }
   bool holdsFixed(const clang::Expr *expr) const;
+  bool isWide(const clang::Expr *access) const;
   bool isStable(const clang::VarDecl *decl) const;
   bool readsTheSame(const clang::Expr *expr) const; ///< Its names are visible to the reader and worth the same there.
   std::vector<Meeting> meets;

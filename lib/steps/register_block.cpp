@@ -22,14 +22,15 @@ Detection blocks(const Version &version) {
     if (finding.decline) declines.declines.push_back(*finding.decline);
     if (!finding.found) continue;
     const VarDecl *accumulator = finding.found->accumulator;
-    auto locus = sites.locus("buffer", accumulator->getNameAsString(), accumulator->getLocation());
-    if (!locus) {
-      sites.decline(locus.error(), accumulator->getLocation());
+    // Stores that a helper makes were put in place: they stand behind the declaration, so its place is the same in both texts.
+    auto place = finding.found->kernel->unit->place(SourceRange(accumulator->getLocation(), accumulator->getLocation()));
+    if (!place) {
+      sites.decline(place.error(), kernel.function->getLocation());
       continue;
     }
-    if (!sites.firstAt(*locus)) continue;
     Site site;
-    site.locus = *locus;
+    site.locus = {"buffer", accumulator->getNameAsString(), place->file, place->offset};
+    if (!sites.firstAt(site.locus)) continue;
     site.kernel = &kernel;
     site.carrier = kernel.function->getBody()->getSourceRange();
     site.parameters["rows"] = finding.found->alongRows();
