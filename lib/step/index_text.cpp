@@ -214,6 +214,10 @@ std::optional<Piece> PlaceInKernel::printAtom(const Atom &atom, bool asSigned) c
     return Piece{std::string(name) + "(" + left->text + ", " + right->text + ")", Piece::Primary};
   };
   if (auto own = spelled.find(atom.key); own != spelled.end()) return Piece{own->second};
+  // `ty * 4`, where the kernel has a name for threadIdx.x / 16.
+  if (atom.kind == Atom::Quotient || atom.kind == Atom::Remainder)
+    for (const auto &[decl, known] : vocabulary)
+      if (known.terms().size() == 1 && known.key() == atom.key) return Piece{decl->getNameAsString()};
   switch (atom.kind) {
   case Atom::ThreadIdx: return axis("threadIdx");
   case Atom::BlockIdx: return axis("blockIdx");

@@ -32,26 +32,27 @@ bool neverNegative(const IndexExpr &value) {
 
 } // namespace
 
-std::vector<Conjunct> conjunctsOf(const KernelModel &kernel, const Expr *condition, bool negated) {
+std::vector<Conjunct> conjunctsOf(const KernelModel &kernel, const Expr *condition, bool negated, const std::vector<const CallExpr *> &calls) {
   const Expr *expr = condition->IgnoreParenImpCasts();
-  if (auto *op = dyn_cast<UnaryOperator>(expr); op && op->getOpcode() == UO_LNot) return conjunctsOf(kernel, op->getSubExpr(), !negated);
+  if (auto *op = dyn_cast<UnaryOperator>(expr); op && op->getOpcode() == UO_LNot) return conjunctsOf(kernel, op->getSubExpr(), !negated, calls);
   // A named condition (`const bool inside = ...`) stands for what it was given.
   if (auto *ref = dyn_cast<DeclRefExpr>(expr))
     if (auto *decl = dyn_cast<VarDecl>(ref->getDecl());
         decl && decl->isLocalVarDecl() && decl->getType()->isBooleanType() && decl->getType().isConstQualified() && decl->getInit()) {
-      std::vector<Conjunct> parts = conjunctsOf(kernel, decl->getInit(), negated);
+      std::vector<Conjunct> parts = conjunctsOf(kernel, decl->getInit(), negated, calls);
       if (parts.size() == 1) parts[0].expr = condition, parts[0].negated = negated;
       return parts;
     }
   if (auto *op = dyn_cast<BinaryOperator>(expr)) {
     BinaryOperatorKind code = op->getOpcode();
     if (code == (negated ? BO_LOr : BO_LAnd)) {
-      std::vector<Conjunct> parts = conjunctsOf(kernel, op->getLHS(), negated), more = conjunctsOf(kernel, op->getRHS(), negated);
+      std::vector<Conjunct> parts = conjunctsOf(kernel, op->getLHS(), negated, calls), more = conjunctsOf(kernel, op->getRHS(), negated, calls);
       parts.insert(parts.end(), more.begin(), more.end());
       return parts;
     }
     if (op->isRelationalOp() && op->getLHS()->getType()->isIntegralOrEnumerationType()) {
-      IndexExpr left = kernel.lift(op->getLHS()), right = kernel.lift(op->getRHS());
+      auto lift = [&](const Expr *side) { return calls.empty() ? kernel.lift(side) : kernel.lift(side, calls); };
+      IndexExpr left = lift(op->getLHS()), right = lift(op->getRHS());
       if (negated) code = BinaryOperator::negateComparisonOp(code);
       IndexExpr positive = code == BO_LT ? right - left : code == BO_GT ? left - right
                          : code == BO_LE ? right - left + IndexExpr(1) : left - right + IndexExpr(1);

@@ -11,8 +11,9 @@ struct Conjunct {
   std::optional<IndexExpr> positive;
 };
 
-/// `a && b` has two, also `!(a || b)`; a disjunction is one conjunct without a difference.
-std::vector<Conjunct> conjunctsOf(const KernelModel &kernel, const clang::Expr *condition, bool negated = false);
+/// `a && b` has two, also `!(a || b)`; a disjunction is one conjunct without a difference. `calls` lead to where the condition stands.
+std::vector<Conjunct> conjunctsOf(const KernelModel &kernel, const clang::Expr *condition, bool negated = false,
+                                  const std::vector<const clang::CallExpr *> &calls = {});
 
 class Known {
 public:

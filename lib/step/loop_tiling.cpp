@@ -1,6 +1,7 @@
 #include "step/loop_tiling.h"
 #include "step/remap.h"
 #include "step/staging.h"
+#include "step/statements.h"
 #include "step/tidy.h"
 
 namespace klineage {
@@ -177,6 +178,11 @@ Result<Edits> tileLoop(const KernelModel &kernel, const Loop &loop, int64_t tile
   place.spell(there, tileVariable);
   Remap plainRemap(kernel, place, {{IndexExpr::of(own), IndexExpr::of(there) + IndexExpr::of(own), Piece{tileVariable + " + " + k, Piece::Sum}}}, {own});
   plainRemap.stable = [](const VarDecl *) { return true; }; // the same thread, at the same moment
+  forEach(loop.stmt->getBody(), [&](const Stmt *stmt) { // what the body declares is rewritten with it
+    if (auto *declares = dyn_cast<DeclStmt>(stmt))
+      for (const Decl *each : declares->decls())
+        if (auto *variable = dyn_cast<VarDecl>(each)) plainRemap.kept.insert(variable);
+  });
   Remap remap = plainRemap;
   auto guardsFor = [&](const IndexExpr &index) {
     std::string text = padded && index.mentions(own) ? tileVariable + " + " + k + " < " + bound : "";

@@ -1,4 +1,5 @@
 #include "step/promotion.h"
+#include "step/block_tile.h"
 #include "step/loop_tiling.h"
 #include "step/padding.h"
 #include "step/staging.h"
@@ -21,6 +22,7 @@ struct Reuse {
 struct PromotionSite {
   Reuse reuse;
   std::optional<Turn> turn;
+  std::optional<BlockTile> block;
 };
 
 std::optional<int64_t> tileStep(const Loop &inner) {
@@ -169,6 +171,59 @@ bool promotable(const Access &access) {
          access.calls.empty() && !access.loops.empty() && access.buffer;
 }
 
+/// Rectangles of which each thread reads several elements. Their reads are no sites of their own.
+void addBlockTiles(const Version &version, const KernelModel &kernel, const std::vector<ThreadAxis> &axes, Detection &found, std::set<const Access *> &taken) {
+  for (const auto &loop : kernel.loops) {
+    int64_t cut = loop->parent ? 0 : 16;
+    if (cut && (loop->tripCount().value_or(1024) < 16 || cannotTile(kernel, *loop))) continue;
+    for (BlockTile &tile : blockTiles(kernel, *loop, axes, cut)) {
+      const Access &read = *tile.reads.front().access;
+      auto place = version.unit.place(read.expr);
+      if (!place) {
+        found.declines.push_back(declineAt(kernel, "macro", read.expr, place.error().what));
+        continue;
+      }
+      for (const BlockTile::Read &each : tile.reads) taken.insert(each.access);
+      Site site;
+      site.locus = {"statement", read.buffer->getNameAsString(), place->file, place->offset};
+      site.kernel = &kernel;
+      if (tile.tiles) site.parameters["tile"] = tile.steps;
+      site.carrier = loop->stmt->getSourceRange();
+      bindTileFacts(site, kernel, tile.tiles ? tile.tiles : loop.get(), read.buffer,
+                    tile.elements() / tile.steps * int64_t(kernel.unit->ast(Side::Device).getTypeSizeInChars(read.element).getQuantity()));
+      site.facts["reuse"] = tile.reuse();
+      site.facts["tile"] = tile.steps;
+      PromotionSite own;
+      own.reuse.axes = axes, own.block = std::move(tile);
+      site.keep(std::move(own));
+      found.sites.push_back(std::move(site));
+    }
+  }
+}
+
+Result<Edits> promoteBlock(const Version &version, const Site &site, const BlockTile &tile, const std::vector<ThreadAxis> &axes, int64_t steps) {
+  if (tile.tiles) return promoteBlockTile(*site.kernel, tile, axes);
+  Draft draft(version);
+  std::string name;
+  auto tiled = tileLoop(*site.kernel, *tile.along, steps, axes, name);
+  if (!tiled) return tiled.error();
+  if (Status applied = draft.apply(*tiled); !applied) return applied.error();
+  const Access &read = *tile.reads.front().access;
+  if (const KernelModel *kernel = draft.kernel(*site.kernel))
+    for (const auto &loop : kernel->loops) {
+      if (!loop->parent || loop->parent->variable->getNameAsString() != name) continue;
+      auto axesNow = threadAxes(*kernel);
+      for (const BlockTile &now : blockTiles(*kernel, *loop, axesNow)) {
+        if (now.reads.front().access->buffer->getNameAsString() != read.buffer->getNameAsString() || now.reads.size() != tile.reads.size()) continue;
+        auto edits = promoteBlockTile(*kernel, now, axesNow);
+        if (!edits) return edits.error();
+        if (Status applied = draft.apply(*edits); !applied) return applied.error();
+        return draft.finish();
+      }
+    }
+  return refusal("the reads of " + read.buffer->getNameAsString() + " are not found again in the tiled loop");
+}
+
 } // namespace
 
 Detection promotions(const Version &version) {
@@ -177,8 +232,10 @@ Detection promotions(const Version &version) {
   for (const KernelModel &kernel : version.kernels) {
     std::vector<ThreadAxis> axes = threadAxes(kernel);
     bool declined = false;
+    std::set<const Access *> taken;
+    addBlockTiles(version, kernel, axes, found, taken);
     for (const Access &access : kernel.accesses) {
-      if (!promotable(access)) continue;
+      if (!promotable(access) || taken.count(&access)) continue;
       const Loop *loop = access.loops.back();
       AtomRef along = loopVariable(loop->variable);
       if (!access.index.mentions(along)) continue;
@@ -218,7 +275,7 @@ Detection promotions(const Version &version) {
                     across * int64_t(kernel.unit->ast(Side::Device).getTypeSizeInChars(access.element).getQuantity()));
       site.facts["reuse"] = reuse;
       site.facts["tile"] = tiled.value_or(16);
-      site.keep(PromotionSite{{&access, loop, tiled ? loop->parent : nullptr, axes}, std::nullopt});
+      site.keep(PromotionSite{{&access, loop, tiled ? loop->parent : nullptr, axes}, std::nullopt, std::nullopt});
       found.sites.push_back(std::move(site));
     }
     for (const Access &access : kernel.accesses) {
@@ -233,7 +290,7 @@ Detection promotions(const Version &version) {
       bindTileFacts(turned, kernel, site->rows, access.buffer, axes[0].extent * int64_t(kernel.unit->ast(Side::Device).getTypeSizeInChars(access.element).getQuantity()));
       turned.facts["reuse"] = int64_t(8); // a sector of 32 bytes is fetched for one element of 4
       turned.facts["tile"] = axes[0].extent;
-      turned.keep(PromotionSite{{}, *site});
+      turned.keep(PromotionSite{{}, *site, std::nullopt});
       found.sites.push_back(std::move(turned));
     }
   }
@@ -241,7 +298,11 @@ Detection promotions(const Version &version) {
 }
 
 Result<Edits> promote(const Version &version, const Site &site, const Parameters &parameters) {
-  const auto &[reuse, turned] = site.as<PromotionSite>();
+  const auto &[reuse, turned, block] = site.as<PromotionSite>();
+  if (block) {
+    auto wanted = parameters.find("tile");
+    return promoteBlock(version, site, *block, reuse.axes, wanted == parameters.end() ? block->steps : wanted->second);
+  }
   if (turned) return turn(*site.kernel, *turned);
   Draft draft(version);
   const KernelModel *kernel = site.kernel;

@@ -48,12 +48,24 @@ bool Remap::dependsOnWriter(const IndexExpr &value) const {
   return std::any_of(own.begin(), own.end(), [&](const AtomRef &atom) { return value.mentions(atom); });
 }
 
+IndexExpr Remap::lift(const Expr *expr) const {
+  IndexExpr value = calls.empty() ? kernel.lift(expr) : kernel.lift(expr, calls);
+  return fixed.empty() ? value : value.substitute(fixed);
+}
+
+Remap Remap::inCaller() const {
+  Remap caller = *this;
+  caller.calls.pop_back();
+  return caller;
+}
+
 /// A pointer parameter that moves on between the two places is another pointer there.
 bool Remap::isStable(const VarDecl *decl) const {
   return stable ? stable(decl) : assignmentsTo(decl, kernel.function->getBody()).empty();
 }
 
 bool Remap::readsTheSame(const Expr *expr) const {
+  if (!calls.empty()) return parametersNamedIn(expr).empty() && localsNamedIn(expr).empty(); // nothing of a helper means anything outside it
   for (const VarDecl *parameter : parametersNamedIn(expr))
     if (!isStable(parameter)) return false;
   for (const VarDecl *local : localsNamedIn(expr)) {
@@ -163,9 +175,9 @@ bool Remap::dependsOnWriter(const Expr *expr) const {
     const Remap *remap;
     bool found = false;
     bool VisitExpr(Expr *each) {
-      if (isInteger(each->getType()) && !each->isTypeDependent() && (remap->holdsFixed(each) || remap->dependsOnWriter(remap->kernel.lift(each)))) found = true;
+      if (isInteger(each->getType()) && !each->isTypeDependent() && (remap->holdsFixed(each) || remap->dependsOnWriter(remap->lift(each)))) found = true;
       if (auto *ref = dyn_cast<DeclRefExpr>(each))
-        if (auto *decl = dyn_cast<VarDecl>(ref->getDecl()); decl && decl->isLocalVarDecl() && !isInteger(decl->getType())) {
+        if (auto *decl = dyn_cast<VarDecl>(ref->getDecl()); decl && decl->isLocalVarDecl() && remap->calls.empty() && !isInteger(decl->getType())) {
           if (remap->otherThread && !decl->hasAttr<CUDASharedAttr>() && !onlyValueOf(remap->kernel, decl)) found = true;
           else if (decl->getInit() && remap->dependsOnWriter(decl->getInit())) found = true;
         }
@@ -194,7 +206,7 @@ std::optional<Piece> Remap::print(const Expr *expr) const {
 
 std::optional<Piece> Remap::printInteger(const Expr *expr) const {
   if (isa<ExplicitCastExpr>(expr)) return printParts(expr); // A cast to 64 bits is there for large sizes: it stays.
-  IndexExpr value = lifted(expr);
+  IndexExpr value = lift(expr);
   bool depends = dependsOnWriter(value);
   auto mapped = map(value);
   if (auto *op = dyn_cast<BinaryOperator>(expr); op && !fixed.empty() && op->isAdditiveOp()) return printSum(op);
@@ -204,6 +216,10 @@ std::optional<Piece> Remap::printInteger(const Expr *expr) const {
     // A difference that is nothing but a subscript reads better whole.
     for (const Meeting &meeting : meets)
       if (mapped && depends && *mapped == meeting.read) return meeting.text;
+    // `col + 1` in a helper: what the number does to the reader's words is told best by the sum.
+    auto isNumber = [](const Expr *side) { return isa<IntegerLiteral>(side->IgnoreParenImpCasts()); };
+    if (!calls.empty() && depends && mapped && (isNumber(op->getLHS()) || isNumber(op->getRHS())) && expr->getType()->isSpecificBuiltinType(BuiltinType::Int))
+      if (auto piece = printWhole(value)) return piece;
     if (code == BO_Add || code == BO_Sub || code == BO_Mul || !depends) {
       auto left = print(op->getLHS()), right = print(op->getRHS());
       if (left && right) {
@@ -215,6 +231,12 @@ std::optional<Piece> Remap::printInteger(const Expr *expr) const {
         return Piece{left->within(precedence) + " " + BinaryOperator::getOpcodeStr(code).str() + " " + right->within(tighter), precedence};
       }
     }
+    // (A + b) + c where only b + c can be told: A keeps the type that it is computed in.
+    auto *left = dyn_cast<BinaryOperator>(op->getLHS()->IgnoreParenImpCasts());
+    if (code == BO_Add && left && left->getOpcode() == BO_Add && isInteger(left->getType()))
+      if (auto first = print(left->getLHS()))
+        if (auto rest = printWhole(lift(left->getRHS()) + lift(op->getRHS())))
+          return Piece{first->within(Piece::Sum) + " + " + rest->within(Piece::Sum), Piece::Sum};
     return mapped ? printWhole(value) : std::nullopt;
   }
   if (auto *ref = dyn_cast<DeclRefExpr>(expr)) {
@@ -264,9 +286,9 @@ std::optional<Piece> Remap::printSum(const BinaryOperator *sum) const {
     } casts;
     casts.TraverseStmt(const_cast<Expr *>(expr));
     if (casts.found && !minus) wide.push_back({expr, minus});
-    else rest = minus ? rest - lifted(expr) : rest + lifted(expr);
+    else rest = minus ? rest - lift(expr) : rest + lift(expr);
   }
-  if (wide.empty()) return printWhole(lifted(sum));
+  if (wide.empty()) return printWhole(lift(sum));
   std::string text;
   for (const auto &[expr, minus] : wide) {
     auto piece = print(expr);
@@ -280,16 +302,46 @@ std::optional<Piece> Remap::printSum(const BinaryOperator *sum) const {
   return Piece{text + " + " + more->within(Piece::Sum), Piece::Sum};
 }
 
+/// What a pointer adds to the start of the buffer, in elements, with the types that it was computed in; none when it is formed otherwise.
+std::optional<Piece> Remap::offsetInto(const ValueDecl *buffer, const Expr *pointer) const {
+  const Expr *expr = pointer->IgnoreParenImpCasts();
+  if (auto *op = dyn_cast<BinaryOperator>(expr); op && op->getOpcode() == BO_Add && op->getLHS()->getType()->isPointerType()) {
+    auto base = offsetInto(buffer, op->getLHS()), more = print(op->getRHS());
+    if (!base || !more) return std::nullopt;
+    if (base->text == "0") return more;
+    return more->text == "0" ? *base : Piece{base->within(Piece::Sum) + " + " + more->within(Piece::Sum), Piece::Sum};
+  }
+  auto *ref = dyn_cast<DeclRefExpr>(expr);
+  if (!ref) return std::nullopt;
+  if (ref->getDecl() == buffer) return Piece{"0"};
+  auto *variable = dyn_cast<VarDecl>(ref->getDecl());
+  if (!variable || calls.empty()) return std::nullopt;
+  if (auto *parameter = dyn_cast<ParmVarDecl>(variable)) {
+    if (kernel.changesOf(parameter) != 0) return std::nullopt;
+    const Expr *argument = argumentFor(calls, parameter);
+    return argument ? inCaller().offsetInto(buffer, argument) : std::nullopt;
+  }
+  return variable->isLocalVarDecl() && variable->getInit() && kernel.changesOf(variable) == 0 ? offsetInto(buffer, variable->getInit()) : std::nullopt;
+}
+
 /// A load whose base is a pointer that the reader does not see: the buffer itself with the whole index.
 std::optional<Piece> Remap::printAccess(const Expr *expr) const {
   for (const Access &access : kernel.accesses) {
     if (access.expr->IgnoreParens() != expr || access.space != Space::Global || !access.exact || access.width != 1) continue;
+    if (!calls.empty() && access.calls != calls) continue;
     if (auto *variable = dyn_cast<VarDecl>(access.buffer); variable && !isStable(variable)) return std::nullopt;
     if (auto *subscript = dyn_cast<ArraySubscriptExpr>(expr)) {
       auto *base = dyn_cast<DeclRefExpr>(subscript->getBase()->IgnoreParenImpCasts());
       if (base && base->getDecl() == access.buffer)
         if (auto index = print(subscript->getIdx())) return Piece{access.buffer->getNameAsString() + "[" + index->text + "]"};
+      if (auto base = calls.empty() ? std::nullopt : offsetInto(access.buffer, subscript->getBase()))
+        if (auto index = print(subscript->getIdx())) {
+          std::string whole = base->text == "0" ? index->text : index->text == "0" ? base->text : base->within(Piece::Sum) + " + " + index->within(Piece::Sum);
+          return Piece{access.buffer->getNameAsString() + "[" + whole + "]"};
+        }
     }
+    if (auto *load = dyn_cast<UnaryOperator>(expr); load && !calls.empty())
+      if (auto index = offsetInto(access.buffer, load->getSubExpr())) return Piece{access.buffer->getNameAsString() + "[" + index->text + "]"};
     auto index = printWhole(fixed.empty() ? access.index : access.index.substitute(fixed));
     if (index && !fixed.empty() && isWide(expr) && index->text.find(" * ") != std::string::npos) index->text = "(size_t)" + index->text;
     if (index) return Piece{access.buffer->getNameAsString() + "[" + index->text + "]"};
@@ -298,7 +350,27 @@ std::optional<Piece> Remap::printAccess(const Expr *expr) const {
   return std::nullopt;
 }
 
+/// A parameter is its argument; a local that never changes is what it was given.
+std::optional<Piece> Remap::printInHelper(const DeclRefExpr *ref) const {
+  auto *decl = dyn_cast<VarDecl>(ref->getDecl());
+  if (!decl || !decl->hasLocalStorage()) return Piece{ref->getDecl()->getNameAsString()};
+  if (kernel.changesOf(decl) != 0) return std::nullopt;
+  const Expr *value = nullptr;
+  std::optional<Piece> piece;
+  if (auto *parameter = dyn_cast<ParmVarDecl>(decl)) {
+    if ((value = argumentFor(calls, parameter))) piece = inCaller().print(value);
+  } else if ((value = decl->getInit())) {
+    piece = print(value);
+  }
+  if (!piece) return std::nullopt;
+  QualType own = decl->getType().getCanonicalType().getUnqualifiedType(), given = value->IgnoreParenImpCasts()->getType().getCanonicalType().getUnqualifiedType();
+  if (own == given) return piece;
+  if (!own->isArithmeticType()) return std::nullopt;
+  return Piece{"static_cast<" + own.getAsString(kernel.function->getASTContext().getPrintingPolicy()) + ">(" + piece->text + ")"};
+}
+
 std::optional<Piece> Remap::printVariable(const DeclRefExpr *ref) const {
+  if (!calls.empty()) return printInHelper(ref);
   auto *decl = dyn_cast<VarDecl>(ref->getDecl());
   if (decl && isa<ParmVarDecl>(decl) && !isStable(decl)) return std::nullopt;
   if (!decl || !decl->isLocalVarDecl()) return Piece{ref->getDecl()->getNameAsString()};

@@ -2,6 +2,7 @@
 // subscripts equal the writer's, every quantity that the writer derived from its own iterators can be told from the subscripts.
 #pragma once
 #include "step/index_text.h"
+#include "step/resolved_value.h"
 
 namespace klineage {
 
@@ -36,6 +37,9 @@ public:
   /// Locals whose declarations are rewritten with the expression: their names stay.
   std::set<const clang::VarDecl *> kept;
 
+  /// What is printed stands in a helper that these calls lead to: its parameters are what it was given, its locals are followed.
+  Activation calls;
+
   /// The writer is another thread: locals that change are its own, and mean nothing to the reader.
   bool otherThread = false;
 
@@ -49,9 +53,10 @@ public:
 private:
   const KernelModel &kernel;
   const PlaceInKernel &place;
-  IndexExpr lifted(const clang::Expr *expr) const { return fixed.empty() ? kernel.lift(expr) : kernel.lift(expr).substitute(fixed); }
+  IndexExpr lift(const clang::Expr *expr) const; ///< In the helper's activation, and with what is fixed put in.
   bool holdsFixed(const clang::Expr *expr) const;
   bool isWide(const clang::Expr *access) const;
+  Remap inCaller() const;
   bool isStable(const clang::VarDecl *decl) const;
   bool readsTheSame(const clang::Expr *expr) const; ///< Its names are visible to the reader and worth the same there.
   std::vector<Meeting> meets;
@@ -61,6 +66,8 @@ private:
   std::optional<Piece> printInteger(const clang::Expr *expr) const;
   std::optional<Piece> printSum(const clang::BinaryOperator *sum) const;
   std::optional<Piece> printAccess(const clang::Expr *expr) const;
+  std::optional<Piece> printInHelper(const clang::DeclRefExpr *ref) const;
+  std::optional<Piece> offsetInto(const clang::ValueDecl *buffer, const clang::Expr *pointer) const;
   std::optional<Piece> printVariable(const clang::DeclRefExpr *ref) const;
   std::optional<Piece> printParts(const clang::Expr *expr) const;
   std::optional<Piece> printWhole(const IndexExpr &value) const;

@@ -1,5 +1,6 @@
 #include "step/staging.h"
 #include "step/loop_tiling.h"
+#include "step/statements.h"
 
 namespace klineage {
 namespace {
@@ -77,9 +78,11 @@ const FunctionDecl *helperBehind(const KernelModel &kernel, const Expr *expr, un
   for (const VarDecl *local : localsNamedIn(expr)) {
     if (finder.found || depth > 3) break;
     if (local->getInit()) finder.found = helperBehind(kernel, local->getInit(), depth + 1);
-    for (const Expr *each : assignmentsTo(local, kernel.function->getBody()))
-      if (auto *call = dyn_cast<CXXOperatorCallExpr>(each); call && !finder.found && call->getNumArgs() == 2)
-        finder.found = helperBehind(kernel, call->getArg(1), depth + 1);
+    for (const Expr *each : assignmentsTo(local, kernel.function->getBody())) {
+      if (finder.found) break;
+      if (auto *call = dyn_cast<CXXOperatorCallExpr>(each); call && call->getNumArgs() == 2) finder.found = helperBehind(kernel, call->getArg(1), depth + 1);
+      if (auto *op = dyn_cast<BinaryOperator>(each); op && op->getOpcode() == BO_Assign) finder.found = helperBehind(kernel, op->getRHS(), depth + 1);
+    }
   }
   return finder.found;
 }
@@ -89,6 +92,37 @@ bool changesBetween(const KernelModel &kernel, const VarDecl *decl, SourceLocati
   for (const Expr *each : assignmentsTo(decl, kernel.function->getBody()))
     if (manager.isBeforeInTranslationUnit(from, each->getBeginLoc()) && manager.isBeforeInTranslationUnit(each->getBeginLoc(), to)) return true;
   return false;
+}
+
+/// The global elements that a copy brings.
+std::vector<const Access *> sourcesOf(const KernelModel &kernel, const StagedCopy &copy) {
+  std::vector<const Access *> found;
+  if (copy.resolved.empty()) return collectAccesses(kernel, copy.value, found), found;
+  for (const Alternative &one : copy.resolved) {
+    if (!one.value.expr) continue;
+    std::set<const Stmt *> parts;
+    forEach(one.value.expr, [&](const Stmt *stmt) { parts.insert(stmt); });
+    for (const Access &access : kernel.accesses)
+      if (access.kind == Access::Read && parts.count(access.expr) && access.calls == one.value.calls) found.push_back(&access);
+  }
+  return found;
+}
+
+/// Follows what a helper returned into the copy. The text says why it cannot be followed; empty when it is.
+std::string followHelper(const KernelModel &kernel, const Buffer &buffer, StagedCopy &copy) {
+  auto resolved = resolvedValue(kernel, copy.value);
+  if (!resolved) return resolved.error().what;
+  auto plain = [](QualType type) { return type.getCanonicalType().getUnqualifiedType(); };
+  const SourceManager &manager = kernel.unit->manager(Side::Device);
+  copy.since = copy.statement->getBeginLoc();
+  for (const Alternative &one : *resolved) {
+    if (!one.value.expr) continue;
+    if (plain(one.value.expr->getType()) != plain(buffer.element) && !isConstant(one.value.expr)) return "the value is converted on the way";
+    SourceLocation made = one.value.calls.empty() ? one.value.expr->getBeginLoc() : one.value.calls.front()->getBeginLoc();
+    if (manager.isBeforeInTranslationUnit(made, copy.since)) copy.since = made;
+  }
+  copy.resolved = std::move(*resolved);
+  return "";
 }
 
 void addThreadIndices(std::vector<AtomRef> &own) {
@@ -103,8 +137,7 @@ void addDiffering(const Staging &staging, const StagedCopy &copy, std::vector<At
   };
   for (const Loop *loop : staging.common)
     if (differs(loop->begin) || differs(loop->step)) own.push_back(loopVariable(loop->variable));
-  std::vector<const Access *> sources;
-  collectAccesses(kernel, copy.value, sources);
+  std::vector<const Access *> sources = sourcesOf(kernel, copy);
   sources.push_back(copy.write);
   for (const Access *access : sources)
     for (const AtomRef &atom : access->index.atoms()) {
@@ -164,19 +197,65 @@ std::vector<const Expr *> bracketsOf(const Expr *expr) {
   return brackets;
 }
 
-std::optional<Piece> conditional(const KernelModel &kernel, const std::vector<Conjunct> &parts, const Known &known, const Remap &remap,
-                                 const Piece &value, const std::optional<Piece> &otherwise) {
+/// A condition as the reader says it; a negated comparison is turned round.
+std::optional<Piece> conditionText(const Conjunct &part, const Remap &remap) {
+  auto *op = dyn_cast<BinaryOperator>(part.expr->IgnoreParenImpCasts());
+  if (part.negated && op && op->isRelationalOp() && isInteger(op->getLHS()->getType())) {
+    auto left = remap.print(op->getLHS()), right = remap.print(op->getRHS());
+    if (!left || !right) return std::nullopt;
+    std::string sign = BinaryOperator::getOpcodeStr(BinaryOperator::negateComparisonOp(op->getOpcode())).str();
+    return Piece{left->within(Piece::Shift) + " " + sign + " " + right->within(Piece::Shift), Piece::Relation};
+  }
+  auto text = remap.print(part.expr);
+  if (text && part.negated) return Piece{"!(" + text->text + ")", Piece::Unary};
+  return text;
+}
+
+/// The value where the conditions hold that are not known to hold anyway, else the other one.
+std::optional<Piece> conditional(const std::vector<Conjunct> &parts, const Known &known, const Remap &remap, const Piece &value,
+                                 const std::optional<Piece> &otherwise) {
   std::string condition;
   for (const Conjunct &part : parts) {
     if (part.positive)
       if (auto mapped = remap.map(*part.positive); mapped && known.implies(*mapped)) continue;
-    auto text = remap.print(part.expr);
+    auto text = conditionText(part, remap);
     if (!text) return std::nullopt;
-    condition += (condition.empty() ? "" : " && ") + (part.negated ? "!(" + text->text + ")" : text->within(Piece::And));
+    condition += (condition.empty() ? "" : " && ") + text->within(Piece::And);
   }
   if (condition.empty()) return value;
   if (!otherwise) return std::nullopt;
   return Piece{condition + " ? " + value.within(Piece::Or) + " : " + otherwise->within(Piece::Conditional), Piece::Conditional};
+}
+
+/// What a helper returned, as the reader says it.
+std::optional<Piece> printed(const KernelModel &kernel, const StagedCopy &copy, const Known &known, const Remap &remap) {
+  auto within = [&](const Activation &calls) {
+    Remap inner = remap;
+    inner.calls = calls;
+    return inner;
+  };
+  auto valueOf = [&](const LocatedExpr &value) -> std::optional<Piece> {
+    return value.expr ? within(value.calls).print(value.expr) : Piece{zeroOf(copy.write->element)};
+  };
+  std::optional<Piece> piece = valueOf(copy.resolved.back().value);
+  for (size_t i = copy.resolved.size() - 1; i-- > 0 && piece;) {
+    const Alternative &one = copy.resolved[i];
+    std::optional<Piece> value = valueOf(one.value);
+    if (!value) return std::nullopt;
+    std::string text;
+    for (const Alternative::Condition &condition : one.when) {
+      Remap inner = within(condition.expr.calls);
+      for (const Conjunct &part : conjunctsOf(kernel, condition.expr.expr, condition.negated, condition.expr.calls)) {
+        if (part.positive)
+          if (auto mapped = inner.map(*part.positive); mapped && known.implies(*mapped)) continue;
+        auto said = conditionText(part, inner);
+        if (!said) return std::nullopt;
+        text += (text.empty() ? "" : " && ") + said->within(Piece::And);
+      }
+    }
+    piece = text.empty() ? *value : Piece{text + " ? " + value->within(Piece::Or) + " : " + piece->within(Piece::Conditional), Piece::Conditional};
+  }
+  return piece;
 }
 
 std::optional<Piece> viaCopy(const Staging &staging, const StagedCopy &copy, const Access &read, const Known &known,
@@ -245,23 +324,24 @@ std::optional<Piece> viaCopy(const Staging &staging, const StagedCopy &copy, con
   Remap remap(kernel, place, meetings, own);
   remap.otherThread = staging.buffer->space == Space::Shared || (outer && outer->otherThread);
   remap.stable = [&](const VarDecl *local) {
-    return onlyValueOf(kernel, local) || !changesBetween(kernel, local, copy.statement->getEndLoc(), read.expr->getBeginLoc());
+    return onlyValueOf(kernel, local) || !changesBetween(kernel, local, copy.since.isValid() ? copy.since : copy.statement->getEndLoc(), read.expr->getBeginLoc());
   };
   remap.throughArray = [&](const Expr *expr, const Remap &self) -> std::optional<Piece> {
+    if (!self.calls.empty()) return std::nullopt;
     if (auto *choice = dyn_cast<ConditionalOperator>(expr)) {
       auto value = self.print(choice->getTrueExpr()), otherwise = self.print(choice->getFalseExpr());
       if (!value || !isConstant(choice->getFalseExpr())) return std::nullopt;
-      return conditional(kernel, conjunctsOf(kernel, choice->getCond()), here, self, *value, otherwise);
+      return conditional(conjunctsOf(kernel, choice->getCond()), here, self, *value, otherwise);
     }
     return throughOwnArray(kernel, expr, self, here);
   };
-  auto value = remap.print(copy.value);
+  auto value = copy.resolved.empty() ? remap.print(copy.value) : printed(kernel, copy, here, remap);
   if (!value) return std::nullopt;
   std::vector<Conjunct> parts;
   for (const Guard &guard : copy.guards)
     for (const Conjunct &part : conjunctsOf(kernel, guard.condition, guard.negated)) parts.push_back(part);
   std::optional<Piece> otherwise = copy.otherwise ? remap.print(copy.otherwise) : Piece{zeroOf(staging.buffer->element), Piece::Primary};
-  return conditional(kernel, parts, here, remap, *value, otherwise);
+  return conditional(parts, here, remap, *value, otherwise);
 }
 
 } // namespace
@@ -335,11 +415,19 @@ std::variant<Staging, NotStaged> stagingOf(const KernelModel &kernel, const Buff
         copy.otherwise = assignmentOf(kernel, fill->second->expr)->getRHS();
         fills.erase(fill);
       }
-    std::vector<const Access *> sources;
-    collectAccesses(kernel, copy.value, sources);
+    std::vector<const Access *> sources = sourcesOf(kernel, copy);
+    auto fromOutside = [](const Access *source) { return source->space == Space::Global || source->space == Space::Constant; };
+    if (buffer.space == Space::Shared && std::none_of(sources.begin(), sources.end(), fromOutside))
+      if (const FunctionDecl *helper = helperBehind(kernel, copy.value)) {
+        std::string why = followHelper(kernel, buffer, copy);
+        if (!why.empty()) return no("unsupported_form", copy.statement, name + " is filled with what " + helper->getNameAsString() + " returns: " + why);
+        sources = sourcesOf(kernel, copy);
+        for (const Access *source : sources)
+          if (source->width != 1) return no("held_by", source->expr, name + " is filled several elements at a time by " + helper->getNameAsString() + "; take out vector_load first");
+      }
     bool global = false;
     for (const Access *source : sources) {
-      if (source->space == Space::Global || source->space == Space::Constant) {
+      if (fromOutside(source)) {
         global = true;
         if (std::find(staging.sources.begin(), staging.sources.end(), source->buffer) == staging.sources.end()) staging.sources.push_back(source->buffer);
       } else if (source->space == Space::Shared) {
@@ -348,8 +436,6 @@ std::variant<Staging, NotStaged> stagingOf(const KernelModel &kernel, const Buff
       if (!source->exact && source->space == Space::Global)
         return no("opaque_index", source->expr, "which element of " + source->buffer->getNameAsString() + " is copied depends on memory or cannot be told");
     }
-    if (const FunctionDecl *helper = global || buffer.space != Space::Shared ? nullptr : helperBehind(kernel, copy.value))
-      return no("unsupported_form", copy.statement, name + " is filled with what " + helper->getNameAsString() + " returns, and helpers that return are not looked into");
     if (!global && buffer.space == Space::Shared) return no("unsupported_form", copy.statement, name + " holds computed values, not copies of global memory", true);
   }
   if (!fills.empty()) return no("unsupported_form", fills.begin()->second->expr, name + " is filled with a constant apart from its copies");
@@ -363,9 +449,8 @@ Result<Piece> withoutStaging(const Staging &staging, const Access &read) {
   for (bool splitting : {false, true}) {
     std::optional<Piece> found;
     for (const StagedCopy &copy : staging.copies) {
-      auto piece = viaCopy(staging, copy, read, known, place, nullptr, splitting);
-      if (!piece) continue;
-      if (!found) found = piece;
+      if (found) break;
+      found = viaCopy(staging, copy, read, known, place, nullptr, splitting);
     }
     if (found) return *found;
   }

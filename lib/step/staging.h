@@ -15,6 +15,8 @@ struct StagedCopy {
   std::vector<const Loop *> ownLoops;      ///< Loops around the write that are not around the reads.
   std::vector<Guard> guards;               ///< Guards of the write that are not guards of the reads.
   const clang::Expr *otherwise = nullptr;  ///< What the else branch stores instead (a zero fill), or null.
+  ResolvedValue resolved;                  ///< The value, followed into the helper that returned it; empty: `value` says it all.
+  clang::SourceLocation since;             ///< Where the value was made: what it names must not change from there to the read.
 };
 
 /// A buffer of which every read sees one of the copies, made in the same iteration of the loops around both.

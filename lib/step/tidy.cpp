@@ -19,6 +19,11 @@ bool changesNothing(const FunctionDecl *callee) {
   return true;
 }
 
+bool isTrivialCopy(const CXXOperatorCallExpr *assignment) {
+  auto *method = dyn_cast_or_null<CXXMethodDecl>(assignment->getDirectCallee());
+  return method && method->isTrivial();
+}
+
 /// Where a local is named other than as the target of a plain assignment statement.
 struct UseFinder : RecursiveASTVisitor<UseFinder> {
   const KernelModel *kernel;
@@ -40,15 +45,21 @@ struct UseFinder : RecursiveASTVisitor<UseFinder> {
     if (!decl || !decl->isLocalVarDecl()) return true;
     const Stmt *at = ref;
     const Stmt *up = kernel->parent(at);
-    while (up && (isa<ParenExpr>(up) || (isa<ImplicitCastExpr>(up) && cast<ImplicitCastExpr>(up)->getCastKind() == CK_ArrayToPointerDecay) ||
+    auto isComponent = [&](const Stmt *stmt) { return isa<MemberExpr>(stmt) && !cast<MemberExpr>(stmt)->isArrow() && decl->getType()->isRecordType(); };
+    while (up && (isa<ParenExpr>(up) || isComponent(up) || (isa<ImplicitCastExpr>(up) && cast<ImplicitCastExpr>(up)->getCastKind() == CK_ArrayToPointerDecay) ||
                   (isa<ArraySubscriptExpr>(up) && cast<ArraySubscriptExpr>(up)->getBase() == at && decl->getType()->isArrayType())))
       at = up, up = kernel->parent(up);
     auto *op = dyn_cast_or_null<BinaryOperator>(up);
-    const Stmt *outer = op ? kernel->parent(op) : nullptr;
+    // A vector or another plain structure is assigned by its operator.
+    auto *whole = dyn_cast_or_null<CXXOperatorCallExpr>(up);
+    if (whole && (whole->getOperator() != OO_Equal || whole->getNumArgs() != 2 || whole->getArg(0) != at || !isTrivialCopy(whole))) whole = nullptr;
+    const Stmt *stored = up, *outer = op || whole ? kernel->parent(up) : nullptr;
+    if (auto *cleanups = dyn_cast_or_null<ExprWithCleanups>(outer)) stored = cleanups, outer = kernel->parent(cleanups);
     bool statement = outer && !isa<Expr>(outer) && !isa<DeclStmt>(outer) && !isa<ReturnStmt>(outer);
     auto *loop = dyn_cast_or_null<ForStmt>(outer);
-    if (loop && (loop->getInc() == op || loop->getInit() == op)) statement = false;
-    if (op && op->isAssignmentOp() && op->getLHS() == at && statement && isPure(op->getRHS())) stores[decl].push_back(op);
+    if (loop && (loop->getInc() == up || loop->getInit() == up)) statement = false;
+    if (whole && statement && isPure(whole->getArg(1))) stores[decl].push_back(stored);
+    else if (op && op->isAssignmentOp() && op->getLHS() == at && statement && isPure(op->getRHS())) stores[decl].push_back(op);
     else if (!updatesItself(ref, decl)) read[decl] = true;
     return true;
   }

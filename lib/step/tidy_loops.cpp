@@ -1,4 +1,5 @@
 #include "step/remap.h"
+#include "step/statements.h"
 #include "step/tidy.h"
 
 namespace klineage {
@@ -15,6 +16,24 @@ const Stmt *onlyStatement(const Stmt *body) {
   return body;
 }
 
+/// The loop of a tile's steps, with nothing before it but names for integers (`const int k0 = t * 8;`).
+const ForStmt *onlyLoop(const KernelModel &kernel, const Stmt *body) {
+  auto *block = dyn_cast<CompoundStmt>(body);
+  if (!block || block->size() < 2) return dyn_cast_or_null<ForStmt>(onlyStatement(body));
+  for (const Stmt *each : block->body()) {
+    if (each == block->body_back()) break;
+    auto *declares = dyn_cast<DeclStmt>(each);
+    if (!declares) return nullptr;
+    for (const Decl *decl : declares->decls()) {
+      auto *variable = dyn_cast<VarDecl>(decl);
+      if (!variable || !isInteger(variable->getType()) || !onlyValueOf(kernel, variable) || !isPure(variable->getInit())) return nullptr;
+    }
+  }
+  const Stmt *last = block->body_back();
+  if (auto *attributed = dyn_cast<AttributedStmt>(last)) last = attributed->getSubStmt();
+  return dyn_cast<ForStmt>(last);
+}
+
 struct TileLoops {
   const Loop *outer = nullptr, *inner = nullptr;
   IndexExpr sum;   ///< What the one loop counts.
@@ -22,7 +41,7 @@ struct TileLoops {
 };
 
 std::optional<TileLoops> tileLoopsAt(const KernelModel &kernel, const Loop &outer) {
-  auto *stmt = dyn_cast_or_null<ForStmt>(onlyStatement(outer.stmt->getBody()));
+  const ForStmt *stmt = onlyLoop(kernel, outer.stmt->getBody());
   const Loop *inner = stmt ? kernel.loopFor(stmt) : nullptr;
   if (!inner || !(inner->begin == IndexExpr(0)) || !(inner->step == IndexExpr(1))) return std::nullopt;
   IndexExpr t = IndexExpr::of(loopVariable(outer.variable)), k = IndexExpr::of(loopVariable(inner->variable));
@@ -62,6 +81,11 @@ std::optional<Edit> fused(const KernelModel &kernel, const TileLoops &loops) {
   PlaceInKernel place(kernel, inner->getBody());
   Remap remap(kernel, place, {{loops.sum, k, Piece{name}}}, {loopVariable(loops.outer->variable), loopVariable(loops.inner->variable)});
   remap.stable = [](const VarDecl *) { return true; }; // the same thread, at the same moment
+  forEach(inner->getBody(), [&](const Stmt *stmt) {
+    if (auto *declares = dyn_cast<DeclStmt>(stmt))
+      for (const Decl *each : declares->decls())
+        if (auto *variable = dyn_cast<VarDecl>(each)) remap.kept.insert(variable);
+  });
   std::map<const Stmt *, std::string> replaced;
   for (const Expr *expr : outermostExpressions(inner->getBody())) {
     if (!remap.dependsOnWriter(expr)) continue;

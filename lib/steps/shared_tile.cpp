@@ -7,6 +7,7 @@
 // padding, double buffering and wide accesses of the tile are taken out first.
 #include "step/padding.h"
 #include "step/promotion.h"
+#include "step/source_text.h"
 #include "step/staging.h"
 #include "step/tidy.h"
 
@@ -89,6 +90,38 @@ Piece::Precedence contextOf(const KernelModel &kernel, const Expr *expr) {
   return Piece::Any;
 }
 
+/// Helpers that brought the tile's elements and that nobody calls any more.
+Edits withoutHelpers(const Unit &unit, const Staging &staging) {
+  std::set<std::string> names;
+  for (const StagedCopy &copy : staging.copies)
+    for (const Alternative &one : copy.resolved)
+      for (const CallExpr *call : one.value.calls)
+        if (call->getDirectCallee()) names.insert(call->getDirectCallee()->getNameAsString());
+  struct Finder : RecursiveASTVisitor<Finder> {
+    const std::set<std::string> *names;
+    std::vector<const FunctionDecl *> defined;
+    std::set<std::string> used;
+    bool shouldVisitTemplateInstantiations() const { return true; }
+    bool VisitFunctionDecl(FunctionDecl *function) {
+      if (function->isThisDeclarationADefinition() && names->count(function->getNameAsString())) defined.push_back(function);
+      return true;
+    }
+    bool VisitDeclRefExpr(DeclRefExpr *ref) {
+      if (isa<FunctionDecl>(ref->getDecl())) used.insert(ref->getDecl()->getNameAsString());
+      return true;
+    }
+    bool VisitOverloadExpr(OverloadExpr *ref) { return used.insert(ref->getName().getAsString()), true; }
+  } finder;
+  finder.names = &names;
+  if (!names.empty()) finder.TraverseDecl(unit.ast(Side::Device).getTranslationUnitDecl());
+  Edits edits;
+  for (const FunctionDecl *function : finder.defined) {
+    if (finder.used.count(function->getNameAsString()) || function->isExternallyVisible()) continue;
+    if (auto edit = removeFunction(unit, function)) edits.push_back(*edit);
+  }
+  return edits;
+}
+
 Result<Edits> takeOut(const Version &version, const Site &site, const Parameters &) {
   const Staging &staging = site.as<Staging>();
   const KernelModel &kernel = *site.kernel;
@@ -114,6 +147,8 @@ Result<Edits> takeOut(const Version &version, const Site &site, const Parameters
   Draft draft(version);
   if (Status applied = draft.apply(edits); !applied) return applied.error();
   if (Status tidied = tidy(draft, kernel); !tidied) return tidied.error();
+  if (Edits helpers = withoutHelpers(draft.unit(), staging); !helpers.empty())
+    if (Status applied = draft.apply(helpers); !applied) return applied.error();
   if (Edits bytes = withoutSharedBytes(*draft.kernel(kernel)); !bytes.empty())
     if (Status applied = draft.apply(bytes); !applied) return applied.error();
   return draft.finish();
