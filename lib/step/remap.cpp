@@ -231,9 +231,9 @@ std::optional<Piece> Remap::printInteger(const Expr *expr) const {
         return Piece{left->within(precedence) + " " + BinaryOperator::getOpcodeStr(code).str() + " " + right->within(tighter), precedence};
       }
     }
-    // (A + b) + c where only b + c can be told: A keeps the type that it is computed in.
+    // (A + b) + c in 64 bits where only b + c can be told: A keeps the type that it is computed in.
     auto *left = dyn_cast<BinaryOperator>(op->getLHS()->IgnoreParenImpCasts());
-    if (code == BO_Add && left && left->getOpcode() == BO_Add && isInteger(left->getType()))
+    if (code == BO_Add && left && left->getOpcode() == BO_Add && !expr->getType()->isSpecificBuiltinType(BuiltinType::Int) && !expr->getType()->isSpecificBuiltinType(BuiltinType::UInt))
       if (auto first = print(left->getLHS()))
         if (auto rest = printWhole(lift(left->getRHS()) + lift(op->getRHS())))
           return Piece{first->within(Piece::Sum) + " + " + rest->within(Piece::Sum), Piece::Sum};
