@@ -12,8 +12,7 @@ __global__ void product(const float *a, const float *b, float *c, int m, int n, 
   const int col = blockIdx.x * 16 + threadIdx.x;
   if (row >= m || col >= n) return;
   float sum = 0.0f;
-  for (int i = 0; i < k; ++i)
-    sum += a[(blockIdx.y * 16 + threadIdx.y) * k + i] * b[i * n + blockIdx.x * 16 + threadIdx.x];
+  for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + blockIdx.x * 16 + threadIdx.x];
   c[row * n + col] = sum;
 }
 
