@@ -13,20 +13,6 @@ constexpr int kThreads = 256;
 constexpr int kHalf = 64; // a thread's 8 rows (columns) are two groups of 4, this far apart
 constexpr int kPadA = 4;  // keeps the transposing stores of A free of bank conflicts and its rows 16-byte aligned
 
-// Four neighbours of one row, zeros outside the matrix. col is a multiple of 4.
-__device__ __forceinline__ float4 loadRow4(const float *__restrict__ src, int row, int col, int rows, int cols) {
-  float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  if (row < rows) {
-    const float *p = src + static_cast<size_t>(row) * cols + col;
-
-    if (col + 0 < cols) v.x = p[0];
-    if (col + 1 < cols) v.y = p[1];
-    if (col + 2 < cols) v.z = p[2];
-    if (col + 3 < cols) v.w = p[3];
-  }
-  return v;
-}
-
 __device__ __forceinline__ void storeRow4(float *__restrict__ dst, float4 v, int row, int col, int rows, int cols) {
   if (row < rows) {
     float *p = dst + static_cast<size_t>(row) * cols + col;
@@ -40,20 +26,12 @@ __device__ __forceinline__ void storeRow4(float *__restrict__ dst, float4 v, int
 
 __global__ void sgemm_kernel(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, int m,
                              int n, int k) {
-  __shared__ float tileA[kTileK][kTileM]; // transposed: [k][row]
-  __shared__ float tileB[kTileK][kTileN];
 
   const int tid = threadIdx.x;
   const int tx = tid % 16;
   const int ty = tid / 16;
   const int blockRow = blockIdx.y * kTileM;
   const int blockCol = blockIdx.x * kTileN;
-
-  // Which float4 of each tile this thread brings in.
-  const int rowA = tid / 2;
-  const int colA = (tid % 2) * 4;
-  const int rowB = tid / 32;
-  const int colB = (tid % 32) * 4;
 
   float acc[8][8];
 
@@ -62,53 +40,39 @@ __global__ void sgemm_kernel(const float *__restrict__ a, const float *__restric
     for (int j = 0; j < 8; ++j) acc[i][j] = 0.0f;
   }
 
-  float4 nextA;
-  float4 nextB;
+  for (int kk = 0; kk < k; ++kk) {
+    float fragA[8];
+    float fragB[8];
+    fragA[0] = blockRow + ty * 4 < m ? a[static_cast<size_t>(blockRow + ty * 4) * k + kk] : 0.0f;
+    fragA[1] = blockRow + ty * 4 + 1 < m ? a[static_cast<size_t>(blockRow + ty * 4 + 1) * k + kk] : 0.0f;
+    fragA[2] = blockRow + ty * 4 + 2 < m ? a[static_cast<size_t>(blockRow + ty * 4 + 2) * k + kk] : 0.0f;
+    fragA[3] = blockRow + ty * 4 + 3 < m ? a[static_cast<size_t>(blockRow + ty * 4 + 3) * k + kk] : 0.0f;
 
-  const int tiles = (k + kTileK - 1) / kTileK;
-  for (int t = 0; t < tiles; ++t) {
-    const int k0 = t * kTileK;
-    nextA = loadRow4(a, blockRow + rowA, k0 + colA, m, k);
-    nextB = loadRow4(b, k0 + rowB, blockCol + colB, k, n);
-    tileA[colA + 0][rowA] = nextA.x;
-    tileA[colA + 1][rowA] = nextA.y;
-    tileA[colA + 2][rowA] = nextA.z;
-    tileA[colA + 3][rowA] = nextA.w;
-    tileB[rowB][colB] = nextB.x;
-    tileB[rowB][colB + 1] = nextB.y;
-    tileB[rowB][colB + 2] = nextB.z;
-    tileB[rowB][colB + 3] = nextB.w;
+    fragA[4] = blockRow + kHalf + ty * 4 < m ? a[static_cast<size_t>(blockRow + kHalf + ty * 4) * k + kk] : 0.0f;
+    fragA[4 + 1] =
+        blockRow + kHalf + ty * 4 + 1 < m ? a[static_cast<size_t>(blockRow + kHalf + ty * 4 + 1) * k + kk] : 0.0f;
+    fragA[4 + 2] =
+        blockRow + kHalf + ty * 4 + 2 < m ? a[static_cast<size_t>(blockRow + kHalf + ty * 4 + 2) * k + kk] : 0.0f;
+    fragA[4 + 3] =
+        blockRow + kHalf + ty * 4 + 3 < m ? a[static_cast<size_t>(blockRow + kHalf + ty * 4 + 3) * k + kk] : 0.0f;
 
-    __syncthreads();
-    for (int kk = 0; kk < kTileK; ++kk) {
-      float fragA[8];
-      float fragB[8];
-      fragA[0] = tileA[kk][ty * 4];
-      fragA[1] = tileA[kk][ty * 4 + 1];
-      fragA[2] = tileA[kk][ty * 4 + 2];
-      fragA[3] = tileA[kk][ty * 4 + 3];
+    fragB[0] = blockCol + tx * 4 < n ? b[static_cast<size_t>(kk) * n + blockCol + tx * 4] : 0.0f;
+    fragB[1] = blockCol + tx * 4 + 1 < n ? b[static_cast<size_t>(kk) * n + blockCol + tx * 4 + 1] : 0.0f;
+    fragB[2] = blockCol + tx * 4 + 2 < n ? b[static_cast<size_t>(kk) * n + blockCol + tx * 4 + 2] : 0.0f;
+    fragB[3] = blockCol + tx * 4 + 3 < n ? b[static_cast<size_t>(kk) * n + blockCol + tx * 4 + 3] : 0.0f;
 
-      fragA[4] = tileA[kk][kHalf + ty * 4];
-      fragA[4 + 1] = tileA[kk][kHalf + ty * 4 + 1];
-      fragA[4 + 2] = tileA[kk][kHalf + ty * 4 + 2];
-      fragA[4 + 3] = tileA[kk][kHalf + ty * 4 + 3];
+    fragB[4] = blockCol + kHalf + tx * 4 < n ? b[static_cast<size_t>(kk) * n + blockCol + kHalf + tx * 4] : 0.0f;
+    fragB[4 + 1] =
+        blockCol + kHalf + tx * 4 + 1 < n ? b[static_cast<size_t>(kk) * n + blockCol + kHalf + tx * 4 + 1] : 0.0f;
+    fragB[4 + 2] =
+        blockCol + kHalf + tx * 4 + 2 < n ? b[static_cast<size_t>(kk) * n + blockCol + kHalf + tx * 4 + 2] : 0.0f;
+    fragB[4 + 3] =
+        blockCol + kHalf + tx * 4 + 3 < n ? b[static_cast<size_t>(kk) * n + blockCol + kHalf + tx * 4 + 3] : 0.0f;
 
-      fragB[0] = tileB[kk][tx * 4];
-      fragB[1] = tileB[kk][tx * 4 + 1];
-      fragB[2] = tileB[kk][tx * 4 + 2];
-      fragB[3] = tileB[kk][tx * 4 + 3];
+    for (int i = 0; i < 8; ++i) {
 
-      fragB[4] = tileB[kk][kHalf + tx * 4];
-      fragB[4 + 1] = tileB[kk][kHalf + tx * 4 + 1];
-      fragB[4 + 2] = tileB[kk][kHalf + tx * 4 + 2];
-      fragB[4 + 3] = tileB[kk][kHalf + tx * 4 + 3];
-
-      for (int i = 0; i < 8; ++i) {
-
-        for (int j = 0; j < 8; ++j) acc[i][j] += fragA[i] * fragB[j];
-      }
+      for (int j = 0; j < 8; ++j) acc[i][j] += fragA[i] * fragB[j];
     }
-    __syncthreads();
   }
 
   for (int i = 0; i < 8; ++i) {
