@@ -232,10 +232,20 @@ Result<Edits> promoteBlockTile(const KernelModel &kernel, const BlockTile &tile,
     std::string own = std::string("threadIdx.") + "xyz"[axis];
     thread = thread.empty() ? own : (axis == 1 && kernel.blockSize(2).value_or(1) > 1 ? "(" + thread + ")" : thread) + " * " + std::to_string(*size) + " + " + own;
   }
-  std::string width = std::to_string(tile.fastExtent);
-  std::string fill = "for (int " + e + " = " + thread + "; " + e + " < " + std::to_string(tile.elements()) + "; " + e + " += " + std::to_string(tile.threads) + ") {\n" +
-                     "const int " + r + " = " + e + " / " + width + ", " + c + " = " + e + " % " + width + ";\n" + name + at(r, c) + " = " +
-                     (condition.empty() ? value->text : condition + " ? " + value->within(Piece::Or) + " : " + zeroOf(element)) + ";\n}\n";
+  // A turned tile is filled in runs of neighbours of one row: threads side by side then store to few rows of the tile at a time, so that
+  // their stores meet in few banks, and each thread's loads are neighbours.
+  int64_t run = 1;
+  while (tile.turned && run < 4 && tile.fastExtent % (run * 2) == 0 && tile.elements() / (run * 2) >= tile.threads) run *= 2;
+  std::string width = std::to_string(tile.fastExtent / run), turns = std::to_string(tile.elements() / run);
+  std::string fill = "for (int " + e + " = " + thread + "; " + e + " < " + turns + "; " + e + " += " + std::to_string(tile.threads) + ") {\n";
+  std::string store = name + at(r, c) + " = " + (condition.empty() ? value->text : condition + " ? " + value->within(Piece::Or) + " : " + zeroOf(element)) + ";\n";
+  if (run == 1) {
+    fill += "const int " + r + " = " + e + " / " + width + ", " + c + " = " + e + " % " + width + ";\n" + store;
+  } else {
+    std::string group = e + " % " + width + " * " + std::to_string(run);
+    fill += "const int " + r + " = " + e + " / " + width + ";\nfor (int " + c + " = " + group + "; " + c + " < " + group + " + " + std::to_string(run) + "; ++" + c + ") " + store;
+  }
+  fill += "}\n";
 
   Edits edits;
   auto outerPlace = kernel.unit->place(wholeLoop(kernel, *tile.tiles)), innerPlace = kernel.unit->place(wholeLoop(kernel, *tile.along));

@@ -72,18 +72,41 @@ bool isProduct(const Expr *expr) {
   return op && op->getOpcode() == BO_Mul;
 }
 
-/// Every statement adds a product to a local: with zeros for its factors it changes nothing.
-bool addsProducts(const Stmt *stmt) {
-  if (auto *block = dyn_cast<CompoundStmt>(stmt)) return std::all_of(block->body_begin(), block->body_end(), addsProducts);
-  if (auto *attributed = dyn_cast<AttributedStmt>(stmt)) return addsProducts(attributed->getSubStmt());
-  if (auto *loop = dyn_cast<ForStmt>(stmt)) return addsProducts(loop->getBody());
-  if (isa<DeclStmt>(stmt)) return isPure(stmt);
+/// A load, or zero where it may not be made.
+bool isLoad(const Expr *expr) {
+  expr = expr->IgnoreParenImpCasts();
+  if (auto *choice = dyn_cast<ConditionalOperator>(expr)) {
+    auto *zero = dyn_cast<FloatingLiteral>(choice->getFalseExpr()->IgnoreParenImpCasts());
+    return zero && zero->getValue().isZero() && isLoad(choice->getTrueExpr());
+  }
+  return isa<ArraySubscriptExpr>(expr);
+}
+
+/// Every statement adds a product to a local: with zeros for its factors it changes nothing. What the body declares (`own`) may hold the
+/// factors.
+bool addsProducts(const Stmt *stmt, std::set<const Decl *> &own) {
+  if (auto *block = dyn_cast<CompoundStmt>(stmt)) return std::all_of(block->body_begin(), block->body_end(), [&](const Stmt *each) { return addsProducts(each, own); });
+  if (auto *attributed = dyn_cast<AttributedStmt>(stmt)) return addsProducts(attributed->getSubStmt(), own);
+  if (auto *loop = dyn_cast<ForStmt>(stmt)) return addsProducts(loop->getBody(), own);
+  if (auto *declares = dyn_cast<DeclStmt>(stmt)) {
+    own.insert(declares->decl_begin(), declares->decl_end());
+    return isPure(stmt);
+  }
   auto *op = dyn_cast<BinaryOperator>(stmt);
   if (!op) return false;
   if (op->getOpcode() == BO_AddAssign || op->getOpcode() == BO_SubAssign) return isProduct(op->getRHS());
-  auto *call = op->getOpcode() == BO_Assign ? dyn_cast<CallExpr>(op->getRHS()->IgnoreParenImpCasts()) : nullptr;
+  if (op->getOpcode() != BO_Assign) return false;
+  const Expr *target = op->getLHS()->IgnoreParenImpCasts();
+  while (auto *subscript = dyn_cast<ArraySubscriptExpr>(target)) target = subscript->getBase()->IgnoreParenImpCasts();
+  if (auto *ref = dyn_cast<DeclRefExpr>(target); ref && own.count(ref->getDecl())) return isLoad(op->getRHS());
+  auto *call = dyn_cast<CallExpr>(op->getRHS()->IgnoreParenImpCasts());
   const FunctionDecl *callee = call ? call->getDirectCallee() : nullptr;
   return callee && callee->getIdentifier() && (callee->getName() == "fmaf" || callee->getName() == "fma" || callee->getName() == "__fmaf_rn");
+}
+
+bool addsProducts(const Stmt *stmt) {
+  std::set<const Decl *> own;
+  return addsProducts(stmt, own);
 }
 
 bool standsIn(const Access &access, const Loop &loop) { return std::find(access.loops.begin(), access.loops.end(), &loop) != access.loops.end(); }

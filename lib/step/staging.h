@@ -41,6 +41,11 @@ struct NotStaged {
 };
 std::variant<Staging, NotStaged> stagingOf(const KernelModel &kernel, const Buffer &buffer);
 
+/// The elements that a copy brings, also through the locals that its value names or the helper that returned it.
+std::vector<const Access *> sourcesOf(const KernelModel &kernel, const StagedCopy &copy);
+/// A number, also converted.
+bool isConstant(const clang::Expr *expr);
+
 /// What stands instead of a read: the value that its copy stored, said at the read's place.
 Result<Piece> withoutStaging(const Staging &staging, const Access &read);
 
