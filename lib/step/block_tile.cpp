@@ -134,6 +134,122 @@ std::optional<Told> conditionsOf(const KernelModel &kernel, const BlockTile &til
   return told;
 }
 
+/// The flat number of a thread in its block.
+std::optional<Piece> flatThread(const KernelModel &kernel, const PlaceInKernel &place) {
+  IndexExpr flat;
+  unsigned axes = 0;
+  for (unsigned axis = 3; axis-- > 0;) {
+    auto size = kernel.blockSize(axis);
+    if (!size) return std::nullopt;
+    if (*size > 1) ++axes;
+    flat = flat * IndexExpr(*size) + (*size > 1 ? IndexExpr::of(threadIdx(axis)) : IndexExpr(0));
+  }
+  return axes ? place.print(flat) : Piece{"0"};
+}
+
+/// One subscript of the tile as the copying thread says it: a local plus a number.
+struct Said {
+  std::string name;
+  int64_t plus = 0;
+  IndexExpr value() const { return IndexExpr::of(writtenQuantity(name)) + IndexExpr(plus); }
+  Piece text() const { return plus ? Piece{name + " + " + std::to_string(plus), Piece::Sum} : Piece{name}; }
+};
+
+/// Writes what the threads of a block do to fill a tile.
+class Filling {
+public:
+  Filling(const KernelModel &kernel, const BlockTile &tile, const std::vector<ThreadAxis> &axes, std::string name)
+      : kernel(kernel), tile(tile), axes(axes), name(std::move(name)), place(kernel, tile.along->stmt) {}
+  Result<std::string> text();
+  std::string at(const std::string &slow, const std::string &fast) const { return name + (tile.turned ? "[" + fast + "][" + slow + "]" : "[" + slow + "][" + fast + "]"); }
+
+private:
+  const KernelModel &kernel;
+  const BlockTile &tile;
+  const std::vector<ThreadAxis> &axes;
+  std::string name;
+  PlaceInKernel place;
+
+  Result<std::string> element(const Said &slow, const Said &fast) const;
+  Result<std::string> together(const std::string &row, const std::string &column, const Piece &thread) const;
+};
+
+/// The element of the source that belongs into tile[slow][fast], zero where no read would take it.
+Result<std::string> Filling::element(const Said &slow, const Said &fast) const {
+  const Access &first = *tile.reads.front().access;
+  auto remapOf = [&](const BlockTile::Read &read) {
+    std::vector<Meeting> meetings = {{read.slow - IndexExpr(tile.slowLow), slow.value(), slow.text()}, {read.fast - IndexExpr(tile.fastLow), fast.value(), fast.text()}};
+    return Remap(kernel, place, meetings, Locality(*read.access, *tile.along).atoms());
+  };
+  Remap remap = remapOf(tile.reads.front());
+  auto conditions = conditionsOf(kernel, tile, tile.reads.front(), remap, axes);
+  if (!conditions) return refusal("a guard cannot be said for the thread that copies", kernel.unit->where(first.expr->getBeginLoc()));
+  for (const BlockTile::Read &read : tile.reads) {
+    auto own = conditionsOf(kernel, tile, read, remapOf(read), axes);
+    if (!own || own->keys != conditions->keys) return refusal("the reads of " + first.buffer->getNameAsString() + " stand under different guards", kernel.unit->where(read.access->expr->getBeginLoc()));
+  }
+  std::string condition;
+  auto add = [&](const std::string &text) { condition += (condition.empty() ? "" : " && ") + text; };
+  for (const Conjunct &part : conditions->parts) {
+    auto text = remap.print(part.expr);
+    if (!text) return refusal("the guard " + kernel.unit->text(part.expr) + " cannot be said for the thread that copies", kernel.unit->where(part.expr->getBeginLoc()));
+    add(part.negated ? "!(" + text->text + ")" : text->within(Piece::And));
+  }
+  if (!tile.along->end.constant()) { // a last tile that is not whole
+    auto text = remap.print(tile.along->stmt->getCond());
+    if (!text) return refusal("where the last tile ends cannot be said for the thread that copies", kernel.unit->where(tile.along->stmt->getBeginLoc()));
+    add(text->within(Piece::And));
+  }
+  auto value = remap.print(first.expr);
+  if (!value) return refusal("the element that a thread copies cannot be said", kernel.unit->where(first.expr->getBeginLoc()));
+  return condition.empty() ? value->text : condition + " ? " + value->within(Piece::Or) + " : " + zeroOf(first.element.getUnqualifiedType());
+}
+
+/// Few elements a thread: all are loaded before the first is stored, so that one wait covers them. A turned tile takes runs of neighbours
+/// of one row (stores of threads side by side then meet in few banks), another one takes whole rows. Empty when the shape does not divide so.
+Result<std::string> Filling::together(const std::string &row, const std::string &column, const Piece &thread) const {
+  if (tile.elements() % tile.threads) return std::string();
+  int64_t each = tile.elements() / tile.threads, step = 0;
+  std::string flat = thread.within(Piece::Product), head = "const int " + row + " = ";
+  if (each > 8) return std::string();
+  if (tile.turned && tile.fastExtent % each == 0 && tile.fastExtent > each) {
+    std::string groups = std::to_string(tile.fastExtent / each);
+    head += flat + " / " + groups + ", " + column + " = " + flat + " % " + groups + (each > 1 ? " * " + std::to_string(each) : "") + ";\n";
+  } else if (tile.threads % tile.fastExtent == 0) {
+    std::string width = std::to_string(tile.fastExtent);
+    head += flat + " / " + width + ", " + column + " = " + flat + " % " + width + ";\n";
+    step = tile.threads / tile.fastExtent;
+  } else {
+    return std::string();
+  }
+  std::string type = tile.reads.front().access->element.getUnqualifiedType().getAsString(kernel.function->getASTContext().getPrintingPolicy());
+  std::string loads, stores, part = freshName(kernel, tile.reads.front().access->buffer->getNameAsString() + "Part");
+  for (int64_t i = 0; i < each; ++i) {
+    Said slow{row, step ? i * step : 0}, fast{column, step ? 0 : i};
+    auto text = element(slow, fast);
+    if (!text) return text.error();
+    std::string own = part + std::to_string(i), target = at(slow.text().text, fast.text().text);
+    if (each == 1) return head + target + " = " + *text + ";\n";
+    loads += "const " + type + " " + own + " = " + *text + ";\n";
+    stores += target + " = " + own + ";\n";
+  }
+  return head + loads + stores;
+}
+
+Result<std::string> Filling::text() {
+  std::string r = freshName(kernel, "r"), c = freshName(kernel, "c"), e = freshName(kernel, "e");
+  for (const std::string &each : {r, c}) place.spell(writtenQuantity(each), each);
+  auto thread = flatThread(kernel, place);
+  if (!thread) return refusal("the block's shape is not known");
+  auto few = together(r, c, *thread);
+  if (!few || !few->empty()) return few;
+  auto value = element({r, 0}, {c, 0});
+  if (!value) return value;
+  std::string width = std::to_string(tile.fastExtent);
+  return "for (int " + e + " = " + thread->text + "; " + e + " < " + std::to_string(tile.elements()) + "; " + e + " += " + std::to_string(tile.threads) + ") {\n" +
+         "const int " + r + " = " + e + " / " + width + ", " + c + " = " + e + " % " + width + ";\n" + at(r, c) + " = " + *value + ";\n}\n";
+}
+
 } // namespace
 
 int64_t BlockTile::reuse() const {
@@ -191,68 +307,19 @@ std::vector<BlockTile> blockTiles(const KernelModel &kernel, const Loop &along, 
 
 Result<Edits> promoteBlockTile(const KernelModel &kernel, const BlockTile &tile, const std::vector<ThreadAxis> &axes) {
   const Access &first = *tile.reads.front().access;
-  std::string r = freshName(kernel, "r"), c = freshName(kernel, "c"), e = freshName(kernel, "e");
-  PlaceInKernel place(kernel, tile.along->stmt);
-  for (const std::string &name : {r, c}) place.spell(writtenQuantity(name), name);
-  auto remapOf = [&](const BlockTile::Read &read) {
-    std::vector<Meeting> meetings = {{read.slow - IndexExpr(tile.slowLow), IndexExpr::of(writtenQuantity(r)), Piece{r}},
-                                     {read.fast - IndexExpr(tile.fastLow), IndexExpr::of(writtenQuantity(c)), Piece{c}}};
-    return Remap(kernel, place, meetings, Locality(*read.access, *tile.along).atoms());
-  };
-  Remap remap = remapOf(tile.reads.front());
-  auto conditions = conditionsOf(kernel, tile, tile.reads.front(), remap, axes);
-  if (!conditions) return refusal("a guard cannot be said for the thread that copies", kernel.unit->where(first.expr->getBeginLoc()));
-  for (const BlockTile::Read &read : tile.reads) {
-    auto own = conditionsOf(kernel, tile, read, remapOf(read), axes);
-    if (!own || own->keys != conditions->keys) return refusal("the reads of " + first.buffer->getNameAsString() + " stand under different guards", kernel.unit->where(read.access->expr->getBeginLoc()));
-  }
-  std::string condition;
-  auto add = [&](const std::string &text) { condition += (condition.empty() ? "" : " && ") + text; };
-  for (const Conjunct &part : conditions->parts) {
-    auto text = remap.print(part.expr);
-    if (!text) return refusal("the guard " + kernel.unit->text(part.expr) + " cannot be said for the thread that copies", kernel.unit->where(part.expr->getBeginLoc()));
-    add(part.negated ? "!(" + text->text + ")" : text->within(Piece::And));
-  }
-  if (!tile.along->end.constant()) { // a last tile that is not whole
-    auto text = remap.print(tile.along->stmt->getCond());
-    if (!text) return refusal("where the last tile ends cannot be said for the thread that copies", kernel.unit->where(tile.along->stmt->getBeginLoc()));
-    add(text->within(Piece::And));
-  }
-  auto value = remap.print(first.expr);
-  if (!value) return refusal("the element that a thread copies cannot be said", kernel.unit->where(first.expr->getBeginLoc()));
-
   QualType element = first.element.getUnqualifiedType();
   std::string type = element.getAsString(kernel.function->getASTContext().getPrintingPolicy()), name = freshName(kernel, first.buffer->getNameAsString() + "Tile");
-  auto at = [&](const std::string &slow, const std::string &fast) { return tile.turned ? "[" + fast + "][" + slow + "]" : "[" + slow + "][" + fast + "]"; };
-  std::string thread;
-  for (unsigned axis = 3; axis-- > 0;) { // the flat number of the thread
-    auto size = kernel.blockSize(axis);
-    if (!size) return refusal("the block's shape is not known");
-    if (*size == 1) continue;
-    std::string own = std::string("threadIdx.") + "xyz"[axis];
-    thread = thread.empty() ? own : (axis == 1 && kernel.blockSize(2).value_or(1) > 1 ? "(" + thread + ")" : thread) + " * " + std::to_string(*size) + " + " + own;
-  }
-  // A turned tile is filled in runs of neighbours of one row: threads side by side then store to few rows of the tile at a time, so that
-  // their stores meet in few banks, and each thread's loads are neighbours.
-  int64_t run = 1;
-  while (tile.turned && run < 4 && tile.fastExtent % (run * 2) == 0 && tile.elements() / (run * 2) >= tile.threads) run *= 2;
-  std::string width = std::to_string(tile.fastExtent / run), turns = std::to_string(tile.elements() / run);
-  std::string fill = "for (int " + e + " = " + thread + "; " + e + " < " + turns + "; " + e + " += " + std::to_string(tile.threads) + ") {\n";
-  std::string store = name + at(r, c) + " = " + (condition.empty() ? value->text : condition + " ? " + value->within(Piece::Or) + " : " + zeroOf(element)) + ";\n";
-  if (run == 1) {
-    fill += "const int " + r + " = " + e + " / " + width + ", " + c + " = " + e + " % " + width + ";\n" + store;
-  } else {
-    std::string group = e + " % " + width + " * " + std::to_string(run);
-    fill += "const int " + r + " = " + e + " / " + width + ";\nfor (int " + c + " = " + group + "; " + c + " < " + group + " + " + std::to_string(run) + "; ++" + c + ") " + store;
-  }
-  fill += "}\n";
+  if (!isa_and_nonnull<CompoundStmt>(kernel.parent(wholeLoop(kernel, *tile.along)))) return refusal("the loop along the tile stands in no block", kernel.unit->where(tile.along->stmt->getBeginLoc()));
+  Filling filling(kernel, tile, axes, name);
+  auto fill = filling.text();
+  if (!fill) return fill.error();
 
   Edits edits;
   auto outerPlace = kernel.unit->place(wholeLoop(kernel, *tile.tiles)), innerPlace = kernel.unit->place(wholeLoop(kernel, *tile.along));
   if (!outerPlace) return refusal(outerPlace.error().what);
   if (!innerPlace) return refusal(innerPlace.error().what);
   edits.push_back({outerPlace->file, outerPlace->offset, 0,
-                   "__shared__ " + type + " " + name + at(std::to_string(tile.slowExtent), std::to_string(tile.fastExtent)) + ";\n"});
+                   "__shared__ " + type + " " + filling.at(std::to_string(tile.slowExtent), std::to_string(tile.fastExtent)) + ";\n"});
   const Barrier *barrier = nullptr; // right before the loop; with another one after it nothing is missing
   bool after = false;
   for (const Barrier &each : kernel.barriers)
@@ -264,9 +331,9 @@ Result<Edits> promoteBlockTile(const KernelModel &kernel, const BlockTile &tile,
   if (barrier && after) {
     auto where = kernel.unit->place(barrier->call);
     if (!where) return refusal(where.error().what);
-    edits.push_back({where->file, where->offset, 0, fill});
+    edits.push_back({where->file, where->offset, 0, *fill});
   } else {
-    edits.push_back({innerPlace->file, innerPlace->offset, 0, fill + "__syncthreads();\n"});
+    edits.push_back({innerPlace->file, innerPlace->offset, 0, *fill + "__syncthreads();\n"});
     unsigned end = innerPlace->offset + innerPlace->length;
     const std::string &text = kernel.unit->sources().files.at(innerPlace->file);
     if (text[end - 1] != '}' && text[end] == ';') ++end;
@@ -278,7 +345,7 @@ Result<Edits> promoteBlockTile(const KernelModel &kernel, const BlockTile &tile,
     if (!slow || !fast) return refusal("which element of the tile is read cannot be said", kernel.unit->where(read.access->expr->getBeginLoc()));
     auto where = kernel.unit->place(wholeRead(kernel, *read.access));
     if (!where) return refusal(where.error().what);
-    edits.push_back({where->file, where->offset, where->length, name + at(slow->text, fast->text)});
+    edits.push_back({where->file, where->offset, where->length, filling.at(slow->text, fast->text)});
   }
   return edits;
 }

@@ -11,17 +11,38 @@ __global__ void product(const float *a, const float *b, float *c, int m, int n, 
   __shared__ float aTile[16][32];
   __shared__ float bTile[16][32];
   for (int d0 = 0; d0 < k; d0 += 16) {
-    for (int e = threadIdx.x; e < 128; e += 128) {
-      const int r = e / 4;
-      for (int c2 = e % 4 * 4; c2 < e % 4 * 4 + 4; ++c2)
-        aTile[c2][r] =
-            blockIdx.y * 32 + r < m && d0 + c2 < k ? a[static_cast<size_t>(blockIdx.y * 32 + r) * k + d0 + c2] : 0.f;
-    }
-    for (int e2 = threadIdx.x; e2 < 512; e2 += 128) {
-      const int r2 = e2 / 32, c3 = e2 % 32;
-      bTile[r2][c3] =
-          blockIdx.x * 32 + c3 < n && d0 + r2 < k ? b[static_cast<size_t>(d0 + r2) * n + blockIdx.x * 32 + c3] : 0.f;
-    }
+    const int r = threadIdx.x / 4, c2 = threadIdx.x % 4 * 4;
+    const float aPart0 =
+        blockIdx.y * 32 + r < m && d0 + c2 < k ? a[static_cast<size_t>(blockIdx.y * 32 + r) * k + d0 + c2] : 0.f;
+    const float aPart1 = blockIdx.y * 32 + r < m && d0 + c2 + 1 < k
+                             ? a[static_cast<size_t>(blockIdx.y * 32 + r) * k + d0 + c2 + 1]
+                             : 0.f;
+    const float aPart2 = blockIdx.y * 32 + r < m && d0 + c2 + 2 < k
+                             ? a[static_cast<size_t>(blockIdx.y * 32 + r) * k + d0 + c2 + 2]
+                             : 0.f;
+    const float aPart3 = blockIdx.y * 32 + r < m && d0 + c2 + 3 < k
+                             ? a[static_cast<size_t>(blockIdx.y * 32 + r) * k + d0 + c2 + 3]
+                             : 0.f;
+    aTile[c2][r] = aPart0;
+    aTile[c2 + 1][r] = aPart1;
+    aTile[c2 + 2][r] = aPart2;
+    aTile[c2 + 3][r] = aPart3;
+    const int r2 = threadIdx.x / 32, c3 = threadIdx.x % 32;
+    const float bPart0 =
+        blockIdx.x * 32 + c3 < n && d0 + r2 < k ? b[static_cast<size_t>(d0 + r2) * n + blockIdx.x * 32 + c3] : 0.f;
+    const float bPart1 = blockIdx.x * 32 + c3 < n && d0 + r2 + 4 < k
+                             ? b[static_cast<size_t>(d0 + r2 + 4) * n + blockIdx.x * 32 + c3]
+                             : 0.f;
+    const float bPart2 = blockIdx.x * 32 + c3 < n && d0 + r2 + 8 < k
+                             ? b[static_cast<size_t>(d0 + r2 + 8) * n + blockIdx.x * 32 + c3]
+                             : 0.f;
+    const float bPart3 = blockIdx.x * 32 + c3 < n && d0 + r2 + 12 < k
+                             ? b[static_cast<size_t>(d0 + r2 + 12) * n + blockIdx.x * 32 + c3]
+                             : 0.f;
+    bTile[r2][c3] = bPart0;
+    bTile[r2 + 4][c3] = bPart1;
+    bTile[r2 + 8][c3] = bPart2;
+    bTile[r2 + 12][c3] = bPart3;
     __syncthreads();
     for (int d = 0; d < 16; ++d) {
       float column[4];
