@@ -124,11 +124,13 @@ Result<Edits> Promotion::edits() {
   std::string type = read.element.getUnqualifiedType().getAsString(kernel.function->getASTContext().getPrintingPolicy());
   std::string tile = freshName(kernel, read.buffer->getNameAsString() + "Tile");
   std::string declaration = "__shared__ " + type + " " + tile, copied = tile, wanted = tile, heads;
+  for (const Dimension &dimension : dimensions) heads += dimension.loop;
+  // Where neighbouring threads read down the rows the tile is turned: their words then lie side by side, in different banks.
+  if (dimensions.size() == 2 && dimensions.front().atom->key == fastAxis->atom->key) std::swap(dimensions.front(), dimensions.back());
   for (const Dimension &dimension : dimensions) {
     declaration += "[" + std::to_string(dimension.extent) + "]";
     copied += "[" + dimension.copy + "]";
     wanted += "[" + dimension.read + "]";
-    heads += dimension.loop;
   }
   if (dimensions.size() == 1 && slowAxis) heads = "if (" + Piece{slowAxis->text, Piece::Product}.within(Piece::Equality) + " == 0) " + heads;
   std::string zero = zeroOf(read.element);
