@@ -17,6 +17,18 @@ const char *name(Outcome outcome) {
   return "?";
 }
 
+namespace {
+
+/// The verdict that a reason stands for; None accepts.
+void settle(Verdict &verdict, Reason reason, std::string detail, const std::string &instance) {
+  verdict.outcome = reason == Reason::None ? Outcome::Accepted : isUndecided(reason) ? Outcome::Undecided : Outcome::Refused;
+  verdict.reason = reason;
+  verdict.detail = std::move(detail);
+  verdict.instance = instance;
+}
+
+} // namespace
+
 struct Gate::Impl {
   Device &device;
   RecordFolder record;
@@ -153,12 +165,7 @@ ProfileRecord Gate::Impl::profileOf(const Question &question, const SourceSet &s
 
 void Gate::Impl::judgeProfile(const Question &question, const SourceSet &candidate, const std::string &version, const SourceSet *baseline,
                               std::optional<ProfileRecord> profile, Verdict &verdict) {
-  auto answer = [&](Reason reason, std::string detail, const std::string &instance) {
-    verdict.outcome = reason == Reason::None ? Outcome::Accepted : isUndecided(reason) ? Outcome::Undecided : Outcome::Refused;
-    verdict.reason = reason;
-    verdict.detail = std::move(detail);
-    verdict.instance = instance;
-  };
+  auto answer = [&](Reason reason, std::string detail, const std::string &instance) { settle(verdict, reason, std::move(detail), instance); };
   if (!question.profileInstance) return answer(Reason::NoSamples, "the workload has no profile instance for the device " + device.id(), "");
   const std::string &instance = question.profileInstance->name;
   if (!profile) profile = profileOf(question, candidate, version, false, verdict);
@@ -261,12 +268,7 @@ PairRecord Gate::Impl::pairOf(const Question &question, const SourceSet &baselin
 }
 
 void Gate::Impl::judgePair(const Question &question, const SourceSet &candidate, const SourceSet *baseline, Verdict &verdict) {
-  auto answer = [&](Reason reason, std::string detail, const std::string &instance) {
-    verdict.outcome = reason == Reason::None ? Outcome::Accepted : isUndecided(reason) ? Outcome::Undecided : Outcome::Refused;
-    verdict.reason = reason;
-    verdict.detail = std::move(detail);
-    verdict.instance = instance;
-  };
+  auto answer = [&](Reason reason, std::string detail, const std::string &instance) { settle(verdict, reason, std::move(detail), instance); };
   if (!question.profileInstance) return answer(Reason::NoSamples, "the workload has no profile instance for the device " + device.id(), "");
   const std::string &instance = question.profileInstance->name;
   PairRecord pair = pairOf(question, baseline ? *baseline : candidate, candidate, verdict);

@@ -11,8 +11,6 @@ using namespace clang;
 
 namespace {
 
-const VarDecl *variableOf(const Expr *expr) { return variableNamedBy(expr); }
-
 bool mentions(const Stmt *stmt, const VarDecl *variable) { return !referencesTo(stmt, variable).empty(); }
 
 std::optional<Combine> assignmentGathers(const BinaryOperator *op, const VarDecl *variable) {
@@ -24,7 +22,7 @@ std::optional<Combine> assignmentGathers(const BinaryOperator *op, const VarDecl
   if (const auto *inner = dyn_cast<BinaryOperator>(right); inner && (inner->getOpcode() == BO_Add || inner->getOpcode() == BO_Mul)) {
     Combine combine = inner->getOpcode() == BO_Add ? Combine::Sum : Combine::Product;
     for (auto [self, other] : {std::pair(inner->getLHS(), inner->getRHS()), std::pair(inner->getRHS(), inner->getLHS())})
-      if (variableOf(self) == variable && !mentions(other, variable)) return combine;
+      if (variableNamedBy(self) == variable && !mentions(other, variable)) return combine;
     return std::nullopt;
   }
   if (const auto *call = dyn_cast<CallExpr>(right)) {
@@ -32,16 +30,16 @@ std::optional<Combine> assignmentGathers(const BinaryOperator *op, const VarDecl
     bool maximum = name == "fmaxf" || name == "fmax" || name == "max", minimum = name == "fminf" || name == "fmin" || name == "min";
     if ((maximum || minimum) && call->getNumArgs() == 2)
       for (unsigned self : {0u, 1u})
-        if (variableOf(call->getArg(self)) == variable && !mentions(call->getArg(1 - self), variable)) return maximum ? Combine::Maximum : Combine::Minimum;
-    if ((name == "fmaf" || name == "fma" || name == "__fmaf_rn") && call->getNumArgs() == 3 && variableOf(call->getArg(2)) == variable &&
+        if (variableNamedBy(call->getArg(self)) == variable && !mentions(call->getArg(1 - self), variable)) return maximum ? Combine::Maximum : Combine::Minimum;
+    if ((name == "fmaf" || name == "fma" || name == "__fmaf_rn") && call->getNumArgs() == 3 && variableNamedBy(call->getArg(2)) == variable &&
         !mentions(call->getArg(0), variable) && !mentions(call->getArg(1), variable))
       return Combine::Sum;
   }
   if (const auto *choice = dyn_cast<ConditionalOperator>(right)) { // v > e ? v : e
     const auto *test = dyn_cast<BinaryOperator>(choice->getCond()->IgnoreParenImpCasts());
     if (!test || !test->isRelationalOp()) return std::nullopt;
-    bool leftSelf = variableOf(test->getLHS()) == variable, rightSelf = variableOf(test->getRHS()) == variable;
-    bool trueSelf = variableOf(choice->getTrueExpr()) == variable, falseSelf = variableOf(choice->getFalseExpr()) == variable;
+    bool leftSelf = variableNamedBy(test->getLHS()) == variable, rightSelf = variableNamedBy(test->getRHS()) == variable;
+    bool trueSelf = variableNamedBy(choice->getTrueExpr()) == variable, falseSelf = variableNamedBy(choice->getFalseExpr()) == variable;
     if (leftSelf == rightSelf || trueSelf == falseSelf) return std::nullopt;
     bool greater = test->getOpcode() == BO_GT || test->getOpcode() == BO_GE;
     return (greater == leftSelf) == trueSelf ? Combine::Maximum : Combine::Minimum;
@@ -66,8 +64,8 @@ std::optional<Combine> gathers(const Stmt *stmt, const VarDecl *variable) {
       const Stmt *only = branch->getThen();
       if (const auto *body = dyn_cast<CompoundStmt>(only); body && body->size() == 1) only = body->body_front();
       const auto *store = dyn_cast<BinaryOperator>(only);
-      if (test && test->isRelationalOp() && store && store->getOpcode() == BO_Assign && variableOf(store->getLHS()) == variable && !mentions(store->getRHS(), variable)) {
-        bool leftSelf = variableOf(test->getLHS()) == variable, rightSelf = variableOf(test->getRHS()) == variable;
+      if (test && test->isRelationalOp() && store && store->getOpcode() == BO_Assign && variableNamedBy(store->getLHS()) == variable && !mentions(store->getRHS(), variable)) {
+        bool leftSelf = variableNamedBy(test->getLHS()) == variable, rightSelf = variableNamedBy(test->getRHS()) == variable;
         if (leftSelf != rightSelf) {
           bool greater = test->getOpcode() == BO_GT || test->getOpcode() == BO_GE;
           take(greater != leftSelf ? Combine::Maximum : Combine::Minimum, inner);
@@ -75,7 +73,7 @@ std::optional<Combine> gathers(const Stmt *stmt, const VarDecl *variable) {
         }
       }
     }
-    if (const auto *op = dyn_cast<BinaryOperator>(inner); op && op->isAssignmentOp() && variableOf(op->getLHS()) == variable) {
+    if (const auto *op = dyn_cast<BinaryOperator>(inner); op && op->isAssignmentOp() && variableNamedBy(op->getLHS()) == variable) {
       take(assignmentGathers(op, variable), inner);
       return false;
     }
@@ -161,7 +159,7 @@ private:
       if (isa<DeclStmt>(inner) || isa<NullStmt>(inner)) continue;
       if (const auto *expr = dyn_cast<Expr>(inner)) {
         const Expr *target = assignedBy(expr);
-        if (target && !variableOf(target)) rows.singleStores.push_back(stmt);
+        if (target && !variableNamedBy(target)) rows.singleStores.push_back(stmt);
         else if (!target) decline = "a statement outside the loops calls something whose effect is not known";
         continue;
       }
@@ -183,10 +181,10 @@ private:
       const Expr *target = assignedBy(inner);
       if (!target) return true;
       target = target->IgnoreParenImpCasts();
-      if (const VarDecl *variable = variableOf(target)) {
+      if (const VarDecl *variable = variableNamedBy(target)) {
         if (!inside.count(variable)) carried.insert(variable);
       } else if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(target)) {
-        const VarDecl *array = variableOf(subscript->getBase());
+        const VarDecl *array = variableNamedBy(subscript->getBase());
         if (array && array->getType()->isArrayType() && !inside.count(array)) decline = "a loop fills a local array";
       }
       return true;
@@ -238,7 +236,7 @@ private:
           started = true;
         } else if (declares || !references.empty()) {
           const Expr *start = declares ? variable->getInit() : nullptr;
-          if (const auto *op = dyn_cast<BinaryOperator>(stmt); op && op->getOpcode() == BO_Assign && variableOf(op->getLHS()) == variable) start = op->getRHS();
+          if (const auto *op = dyn_cast<BinaryOperator>(stmt); op && op->getOpcode() == BO_Assign && variableNamedBy(op->getLHS()) == variable) start = op->getRHS();
           identity = start && isConstant(start, isProduct(loops, variable) ? 1 : 0);
           last = nullptr;
         }

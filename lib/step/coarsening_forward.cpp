@@ -168,4 +168,23 @@ Result<Edits> toThreadLoop(const Version &version, const SingleOutput &single, i
   return lanes.finish(text + "}\n");
 }
 
+Detection sitesOfSingleOutputs(const Version &version, bool (*takes)(const SingleOutput &), void (*bind)(Site &, const SingleOutput &), bool says) {
+  SiteList sites(version);
+  for (const KernelModel &kernel : version.kernels) {
+    SingleOutputFinding finding = findSingleOutput(version, kernel);
+    if (says && finding.decline) sites.decline(finding.decline->reason, kernel.function->getLocation(), finding.decline->text);
+    if (!finding.found || !takes(*finding.found)) continue;
+    auto locus = sites.locus("kernel", kernel.function->getNameAsString(), kernel.function->getBody()->getSourceRange());
+    if (!locus || !sites.firstAt(*locus)) continue;
+    Site site;
+    site.locus = *locus;
+    site.kernel = &kernel;
+    site.carrier = kernel.function->getBody()->getSourceRange();
+    bind(site, *finding.found);
+    site.keep(std::move(*finding.found));
+    sites.add(std::move(site));
+  }
+  return sites.take();
+}
+
 } // namespace klineage

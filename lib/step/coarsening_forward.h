@@ -33,6 +33,10 @@ struct SingleOutputFinding {
 };
 SingleOutputFinding findSingleOutput(const Version &version, const KernelModel &kernel);
 
+/// Where a step may go forward from one output a thread: one site a kernel, because the whole of it is rewritten. `takes` says which the step
+/// wants, `bind` gives it the names that its conditions use; with `says` what is in the way of a single output is declined by name.
+Detection sitesOfSingleOutputs(const Version &version, bool (*takes)(const SingleOutput &), void (*bind)(Site &, const SingleOutput &), bool says);
+
 /// A thread computes rows x columns outputs, a block's height and width apart, with what it holds for each in arrays.
 Result<Edits> toRegisterBlock(const Version &version, const SingleOutput &single, int64_t rows, int64_t columns);
 

@@ -1,5 +1,6 @@
 #include "step/online.h"
 #include "step/block_a_row.h"
+#include "step/guarded_row.h"
 #include "step/source_text.h"
 #include "step/statements.h"
 #include <algorithm>
@@ -20,17 +21,6 @@ std::vector<const Stmt *> listOf(const Stmt *stmt) {
   return stmt ? std::vector<const Stmt *>{stmt} : std::vector<const Stmt *>{};
 }
 
-const VarDecl *variableOf(const Expr *expr) {
-  const auto *ref = dyn_cast<DeclRefExpr>(expr->IgnoreParenImpCasts());
-  return ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
-}
-
-const Expr *assignedIn(const Stmt *stmt) {
-  if (const auto *op = dyn_cast<BinaryOperator>(stmt); op && op->isAssignmentOp()) return op->getLHS();
-  if (const auto *op = dyn_cast<UnaryOperator>(stmt); op && op->isIncrementDecrementOp()) return op->getSubExpr();
-  return nullptr;
-}
-
 /// What a loop changes outside itself: variables, and whether it stores to memory or an outer array.
 struct Effects {
   std::set<const VarDecl *> carried;
@@ -46,7 +36,7 @@ Effects effectsOf(const Stmt *loop) {
     return true;
   });
   walk(loop, [&](const Stmt *stmt) {
-    const Expr *target = assignedIn(stmt);
+    const Expr *target = assignedBy(stmt);
     if (!target) return true;
     const Expr *base = target->IgnoreParenImpCasts();
     bool element = false;
@@ -55,7 +45,7 @@ Effects effectsOf(const Stmt *loop) {
       else if (const auto *member = dyn_cast<MemberExpr>(base)) base = member->getBase()->IgnoreParenImpCasts();
       else break;
     }
-    const VarDecl *variable = variableOf(base);
+    const VarDecl *variable = variableNamedBy(base);
     if (!variable || (element && !inside.count(variable))) effects.stores = true;
     else if (!inside.count(variable)) effects.carried.insert(variable);
     return true;
@@ -136,14 +126,14 @@ private:
 
   /// What an element is read from: a local that only names it is looked through.
   const Expr *source(const Expr *element) const {
-    const VarDecl *variable = variableOf(element);
+    const VarDecl *variable = variableNamedBy(element);
     if (!variable || !variable->getInit() || variable->getType()->isArrayType()) return element;
     const Stmt *declaration = nullptr;
     bool written = false;
     for (const Stmt *child : listOf(inner->getBody()))
       if (const auto *decls = dyn_cast<DeclStmt>(child); decls && decls->isSingleDecl() && decls->getSingleDecl() == variable) declaration = child;
     walk(inner->getBody(), [&](const Stmt *stmt) {
-      if (const Expr *target = assignedIn(stmt)) written = written || variableOf(target) == variable;
+      if (const Expr *target = assignedBy(stmt)) written = written || variableNamedBy(target) == variable;
       return true;
     });
     return declaration && !written ? variable->getInit() : element;
@@ -162,7 +152,7 @@ private:
           for (const Decl *decl : decls->decls())
             if (const auto *variable = dyn_cast<VarDecl>(decl); variable && variable->getInit() && mentionsPair(variable->getInit())) grown |= dependent.insert(variable).second;
         if (const auto *op = dyn_cast<BinaryOperator>(stmt); op && op->isAssignmentOp() && mentionsPair(op->getRHS()))
-          if (const VarDecl *variable = variableOf(op->getLHS())) grown |= dependent.insert(variable).second;
+          if (const VarDecl *variable = variableNamedBy(op->getLHS())) grown |= dependent.insert(variable).second;
         return true;
       });
     }
@@ -240,7 +230,7 @@ private:
         if (const auto *decls = dyn_cast<DeclStmt>(part))
           for (const Decl *decl : decls->decls())
             if (const auto *variable = dyn_cast<VarDecl>(decl)) makes = makes || (needed.count(variable) && !dependent.count(variable));
-        if (const Expr *target = assignedIn(part)) walk(target, [&](const Stmt *inner) {
+        if (const Expr *target = assignedBy(part)) walk(target, [&](const Stmt *inner) {
           if (const auto *ref = dyn_cast<DeclRefExpr>(inner))
             if (const auto *variable = dyn_cast<VarDecl>(ref->getDecl())) makes = makes || (needed.count(variable) && !dependent.count(variable) && target->IgnoreParenImpCasts() != nullptr);
           return true;
@@ -368,7 +358,7 @@ private:
       if (const auto *decls = dyn_cast<DeclStmt>(statements[i]))
         for (const Decl *decl : decls->decls())
           if (decl == sum) start = sum->getInit();
-      if (const auto *op = dyn_cast<BinaryOperator>(statements[i]); op && op->getOpcode() == BO_Assign && variableOf(op->getLHS()) == sum) start = op->getRHS();
+      if (const auto *op = dyn_cast<BinaryOperator>(statements[i]); op && op->getOpcode() == BO_Assign && variableNamedBy(op->getLHS()) == sum) start = op->getRHS();
       Expr::EvalResult result;
       if (start) return !start->isValueDependent() && start->EvaluateAsRValue(result, unit.ast(Side::Device)) &&
                         (result.Val.isFloat() ? result.Val.getFloat().isZero() : result.Val.isInt() && result.Val.getInt() == 0);
@@ -413,9 +403,9 @@ bool takesMaximum(const ForStmt *loop, const VarDecl *&maximum, const Stmt *&upd
     update = child;
     if (const auto *op = dyn_cast<BinaryOperator>(child); op && op->getOpcode() == BO_Assign) {
       if (const auto *call = dyn_cast<CallExpr>(op->getRHS()->IgnoreParenImpCasts()); call && call->getNumArgs() == 2)
-        element = variableOf(call->getArg(0)) == maximum ? call->getArg(1) : call->getArg(0);
+        element = variableNamedBy(call->getArg(0)) == maximum ? call->getArg(1) : call->getArg(0);
       if (const auto *choice = dyn_cast<ConditionalOperator>(op->getRHS()->IgnoreParenImpCasts()))
-        element = variableOf(choice->getTrueExpr()) == maximum ? choice->getFalseExpr() : choice->getTrueExpr();
+        element = variableNamedBy(choice->getTrueExpr()) == maximum ? choice->getFalseExpr() : choice->getTrueExpr();
     }
     if (const auto *branch = dyn_cast<IfStmt>(child)) {
       auto only = listOf(branch->getThen());
@@ -468,19 +458,19 @@ std::vector<TwoPasses> findTwoPasses(const Version &version, const KernelModel &
       passes.sum = *effects.carried.begin();
       if (gathers(second->getBody(), passes.sum) != Combine::Sum) continue;
       auto start = [&](const Stmt *one) { // between the loops stands only what can go before both
-        if (const auto *op = dyn_cast<BinaryOperator>(one)) return op->getOpcode() == BO_Assign && variableOf(op->getLHS()) == passes.sum && referencesTo(op->getRHS(), passes.maximum).empty();
+        if (const auto *op = dyn_cast<BinaryOperator>(one)) return op->getOpcode() == BO_Assign && variableNamedBy(op->getLHS()) == passes.sum && referencesTo(op->getRHS(), passes.maximum).empty();
         return isa<DeclStmt>(one) && referencesTo(one, passes.maximum).empty() && !exchangeIn(one);
       };
       if (!std::all_of(passes.between.begin(), passes.between.end(), start)) continue;
       const Expr *other = nullptr;
       size_t exponentials = 0, uses = 0;
       walk(second->getBody(), [&](const Stmt *inner) {
-        if (auto one = exponential(inner); one && variableOf(one->relative) == passes.maximum) {
+        if (auto one = exponential(inner); one && variableNamedBy(one->relative) == passes.maximum) {
           ++exponentials;
           other = one->element;
           passes.exponential = one->name;
         }
-        if (const auto *op = dyn_cast<BinaryOperator>(inner); op && op->getOpcode() == BO_AddAssign && variableOf(op->getLHS()) == passes.sum)
+        if (const auto *op = dyn_cast<BinaryOperator>(inner); op && op->getOpcode() == BO_AddAssign && variableNamedBy(op->getLHS()) == passes.sum)
           uses += exponential(op->getRHS()->IgnoreParenImpCasts()) ? 1 : 0;
         return true;
       });
@@ -521,7 +511,7 @@ Result<Edits> toOnline(const Version &version, const KernelModel &kernel, const 
   std::set<std::string> taken;
   QualType type = passes.maximum->getType().getUnqualifiedType();
   std::string m = passes.maximum->getNameAsString(), s = passes.sum->getNameAsString(), x = unit.text(passes.element), name = type.getAsString();
-  if (!variableOf(passes.element)) {
+  if (!variableNamedBy(passes.element)) {
     std::string element = freshName(unit, "element", taken);
     text += "const " + name + " " + element + " = " + x + ";\n";
     x = element;

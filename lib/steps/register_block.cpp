@@ -56,24 +56,8 @@ void bindFacts(Site &site, const SingleOutput &single) {
   if (!single.along(0)) site.parameters["columns"] = 1;
 }
 
-/// One kernel, one site: the whole of it is rewritten.
 Detection singles(const Version &version) {
-  SiteList sites(version);
-  for (const KernelModel &kernel : version.kernels) {
-    SingleOutputFinding finding = findSingleOutput(version, kernel);
-    if (finding.decline) sites.decline(finding.decline->reason, kernel.function->getLocation(), finding.decline->text);
-    if (!finding.found || !finding.found->reused) continue;
-    auto locus = sites.locus("kernel", kernel.function->getNameAsString(), kernel.function->getBody()->getSourceRange());
-    if (!locus || !sites.firstAt(*locus)) continue;
-    Site site;
-    site.locus = *locus;
-    site.kernel = &kernel;
-    site.carrier = kernel.function->getBody()->getSourceRange();
-    bindFacts(site, *finding.found);
-    site.keep(std::move(*finding.found));
-    sites.add(std::move(site));
-  }
-  return sites.take();
+  return sitesOfSingleOutputs(version, [](const SingleOutput &single) { return single.reused != 0; }, bindFacts, /*says=*/true);
 }
 
 Result<Edits> severalOutputs(const Version &version, const Site &site, const Parameters &parameters) {

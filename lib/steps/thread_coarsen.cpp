@@ -50,23 +50,8 @@ void bindFacts(Site &site, const SingleOutput &single) {
   site.facts["open_columns"] = int64_t(along.axis == 0 && along.open);
 }
 
-/// One kernel, one site: the whole of it is rewritten.
 Detection singles(const Version &version) {
-  SiteList sites(version);
-  for (const KernelModel &kernel : version.kernels) {
-    SingleOutputFinding finding = findSingleOutput(version, kernel);
-    if (!finding.found || !!finding.found->loops) continue;
-    auto locus = sites.locus("kernel", kernel.function->getNameAsString(), kernel.function->getBody()->getSourceRange());
-    if (!locus || !sites.firstAt(*locus)) continue;
-    Site site;
-    site.locus = *locus;
-    site.kernel = &kernel;
-    site.carrier = kernel.function->getBody()->getSourceRange();
-    bindFacts(site, *finding.found);
-    site.keep(std::move(*finding.found));
-    sites.add(std::move(site));
-  }
-  return sites.take();
+  return sitesOfSingleOutputs(version, [](const SingleOutput &single) { return !single.loops; }, bindFacts, /*says=*/false);
 }
 
 Result<Edits> severalOutputs(const Version &version, const Site &site, const Parameters &parameters) {
