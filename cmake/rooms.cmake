@@ -233,3 +233,45 @@ std::span<const StepExample> stepExamples() { return {table, sizeof(table) / siz
 ")
   target_sources(kl_retrieve PRIVATE ${CMAKE_BINARY_DIR}/generated/step_examples.cpp)
 endfunction()
+
+# The kernels tests/steps/<id>/fail_<condition>.cu with their workloads and references as one table: what each soundness condition is for.
+function(klineage_counterexamples)
+  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/steps/*/fail_*.cu)
+  list(SORT kernels)
+  set(rows "")
+  foreach(kernel ${kernels})
+    get_filename_component(folder ${kernel} DIRECTORY)
+    get_filename_component(step ${folder} NAME)
+    get_filename_component(stem ${kernel} NAME_WE)
+    string(REGEX REPLACE "^fail_" "" condition ${stem})
+    set(workload ${folder}/${stem}.workload.json)
+    if(NOT EXISTS ${workload})
+      set(workload ${folder}/workload.json)
+    endif()
+    file(READ ${kernel} code)
+    file(READ ${workload} description)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel} ${workload})
+    set(reference "")
+    set(expected "")
+    if(description MATCHES "\"reference\": *\"([^\"]+)\"" AND NOT CMAKE_MATCH_1 STREQUAL "self")
+      set(reference ${CMAKE_MATCH_1})
+      file(READ ${folder}/${reference} expected)
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/${reference})
+    endif()
+    string(REGEX REPLACE "\"sources\": *\\[[^]]*\\]" "\"sources\": [\"kernel.cu\"]" description "${description}") # the file's name where it is laid out
+    string(APPEND rows "    {\"${step}\", \"${condition}\", R\"__cu__(${code})__cu__\", R\"__json__(${description})__json__\", \"${reference}\", R\"__cu__(${expected})__cu__\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/counterexamples.cpp @ONLY CONTENT
+"// Written by CMake from the fail_ kernels of tests/steps.
+#include \"walk/counterexample.h\"
+namespace klineage {
+namespace {
+const Counterexample table[] = {
+${rows}    {\"\", \"\", \"\", \"\", \"\", \"\"},
+};
+} // namespace
+std::span<const Counterexample> counterexamples() { return {table, sizeof(table) / sizeof(table[0]) - 1}; }
+} // namespace klineage
+")
+  target_sources(kl_walk PRIVATE ${CMAKE_BINARY_DIR}/generated/counterexamples.cpp)
+endfunction()

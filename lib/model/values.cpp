@@ -54,6 +54,32 @@ std::pair<QualType, unsigned> scalarOf(QualType type, const ASTContext &context)
   return {scalar, count};
 }
 
+namespace {
+
+/// Nothing but parameters: the same value in every thread.
+bool overSizes(const IndexExpr &value) {
+  for (int kind : {Atom::ThreadIdx, Atom::BlockIdx, Atom::LoopVariable, Atom::Variable})
+    if (value.mentionsKind(kind)) return false;
+  return !value.mentionsOpaque();
+}
+
+/// 1 where the comparison holds and 0 where not: for integers [x <= 0] is min(1, max(0, 1 - x)).
+std::optional<IndexExpr> indicator(BinaryOperatorKind comparison, const IndexExpr &left, const IndexExpr &right) {
+  if (!overSizes(left) || !overSizes(right)) return std::nullopt;
+  auto notAbove = [](const IndexExpr &a, const IndexExpr &b) { return minimum(1, maximum(0, IndexExpr(1) - a + b)); };
+  switch (comparison) {
+  case BO_LE: return notAbove(left, right);
+  case BO_GE: return notAbove(right, left);
+  case BO_LT: return IndexExpr(1) - notAbove(right, left);
+  case BO_GT: return IndexExpr(1) - notAbove(left, right);
+  case BO_EQ: return notAbove(left, right) * notAbove(right, left);
+  case BO_NE: return IndexExpr(1) - notAbove(left, right) * notAbove(right, left);
+  default: return std::nullopt;
+  }
+}
+
+} // namespace
+
 const Frame *Values::enter(const FunctionDecl *function) {
   index(function);
   auto frame = std::make_unique<Frame>();
@@ -232,8 +258,12 @@ IndexExpr Values::liftFresh(const Expr *expr, const Frame *frame) {
           return less ? maximum(no, right) : minimum(no, right);
         }
     }
-    IndexExpr yes = lift(choice->getTrueExpr(), frame);
-    if (yes == lift(choice->getFalseExpr(), frame)) return yes;
+    IndexExpr yes = lift(choice->getTrueExpr(), frame), no = lift(choice->getFalseExpr(), frame);
+    if (yes == no) return yes;
+    // Chosen by sizes alone (a block size, say): no + [condition] * (yes - no).
+    if (auto *test = dyn_cast<BinaryOperator>(bare(choice->getCond())); test && test->isComparisonOp() && test->getLHS()->getType()->isIntegralOrEnumerationType())
+      if (auto holds = indicator(test->getOpcode(), lift(test->getLHS(), frame), lift(test->getRHS(), frame)); holds && overSizes(yes) && overSizes(no))
+        return no + *holds * (yes - no);
     return opaqueOf(expr, frame);
   }
   if (auto *member = dyn_cast<MemberExpr>(expr)) {

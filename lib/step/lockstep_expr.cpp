@@ -177,7 +177,11 @@ Samples Lockstep::readVariable(const ValueDecl *decl) {
 
 Samples Lockstep::handed(const Expr *expr) {
   const Expr *plain = expr->IgnoreParenImpCasts();
-  if (!constant(plain) && !exchangeIn(plain) && !mentions(plain, written)) {
+  // What is read through a pointer that was followed may have been written through it.
+  std::set<const ValueDecl *> own = written;
+  for (const auto &[decl, values] : variables)
+    if (std::any_of(values.begin(), values.end(), [](const Sample &s) { return s.kind == Sample::Pointer; })) own.insert(decl);
+  if (!constant(plain) && !exchangeIn(plain) && !mentions(plain, own)) {
     QualType type = plain->getType();
     if (const auto *ref = dyn_cast<DeclRefExpr>(plain)) {
       auto found = variables.find(ref->getDecl());

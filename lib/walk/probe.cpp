@@ -1,4 +1,5 @@
 #include "walk/probe.h"
+#include "walk/counterexample.h"
 #include "gate/environment_of.h"
 #include "support/hash.h"
 #include <algorithm>
@@ -103,6 +104,14 @@ std::vector<ProbeRow> probeConditions(const Workload &workload, const SourceSet 
     rows.push_back(row);
   }
   return rows;
+}
+
+void addCounterexamples(const std::string &step, std::vector<ProbeRow> &rows, CounterexampleRuns &runs) {
+  const size_t own = rows.size();
+  for (size_t i = 0; i < own; ++i) {
+    bool shown = rows[i].evidence == ConditionEvidence::Needed || rows[i].evidence == ConditionEvidence::NotNeeded;
+    if (!shown) rows.push_back(runs.of(step, rows[i].condition));
+  }
 }
 
 } // namespace klineage

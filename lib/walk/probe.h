@@ -12,4 +12,9 @@ namespace klineage {
 /// workload breaks it: unproved. A condition that holds with nothing known of the workload is proved by the code itself.
 std::vector<ProbeRow> probeConditions(const Workload &workload, const SourceSet &expert, const SourceSet &plain, const Candidate &site, Gate &gate);
 
+class CounterexampleRuns;
+/// Where no input of this kernel showed what a condition is for (proved or unproved), the step's counterexample of that condition follows as a
+/// second row. The first row of a condition is always the one of this kernel.
+void addCounterexamples(const std::string &step, std::vector<ProbeRow> &rows, CounterexampleRuns &runs);
+
 } // namespace klineage

@@ -18,12 +18,18 @@ std::vector<SkillCondition> conditionsOf(const AcceptedRemoval &removal) {
     row.kind = name(condition.decl.kind);
     row.truth = name(condition.answer.truth);
     row.why = condition.answer.why;
-    bool dropped = false;
+    bool dropped = false, isOwn = true; // The first row is this kernel's own, another is a counterexample of the step.
     for (const auto &probe : removal.probes) {
       if (probe.condition != row.name) continue;
-      row.evidence = probe.evidence;
-      row.evidenceDetail = (probe.change.empty() ? "" : probe.change + ": expert " + probe.expertAnswer + ", plain " + probe.plainAnswer + ". ") + probe.detail;
-      dropped = probe.evidence == ConditionEvidence::NotNeeded;
+      std::string said = (probe.change.empty() ? "" : probe.change + ": expert " + probe.expertAnswer + ", plain " + probe.plainAnswer + ". ") + probe.detail;
+      if (isOwn) {
+        row.evidence = probe.evidence;
+        dropped = probe.evidence == ConditionEvidence::NotNeeded;
+      } else if (row.evidence == ConditionEvidence::Unproved && probe.evidence == ConditionEvidence::Needed) {
+        row.evidence = ConditionEvidence::Needed;
+      }
+      row.evidenceDetail += (row.evidenceDetail.empty() ? "" : "; ") + said;
+      isOwn = false;
     }
     // A condition that both forms can do without is no part of the skill; the probe's row keeps the experiment.
     if (!dropped) all.push_back(std::move(row));

@@ -1,6 +1,7 @@
 #include "walk/walk.h"
 #include "gate/environment_of.h"
 #include "device/machine_code.h"
+#include "walk/counterexample.h"
 #include "walk/probe.h"
 #include "walk/rederive.h"
 #include "record/rows.h"
@@ -58,6 +59,7 @@ private:
   WalkOptions options;
   WalkReport report;
   std::unique_ptr<LoadedVersion> current;
+  CounterexampleRuns counterexamples{gate};
   std::map<std::string, std::pair<std::string, std::string>> refusedHere; ///< At the current version: key to reason and detail.
   int order = 0;
   bool finished = false;
@@ -196,7 +198,10 @@ Status Walker::accept(const Candidate &candidate, Applied applied, TransitionRow
     row.rederivedDetail = again.detail;
     say("  forward again: " + again.status + (again.detail.empty() ? "" : ", " + again.detail.substr(0, 200)));
   }
-  if (options.probe) probes = probeConditions(workload, current->sources(), applied.sources, again.site ? *again.site : candidate, gate);
+  if (options.probe) {
+    probes = probeConditions(workload, current->sources(), applied.sources, again.site ? *again.site : candidate, gate);
+    addCounterexamples(candidate.step, probes, counterexamples);
+  }
 
   report.accepted += 1;
   report.reproduced += again.reproduced();

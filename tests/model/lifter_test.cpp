@@ -185,7 +185,27 @@ TEST(Lifter, AClampIsBoundedOnBothSides) {
   EXPECT_EQ(upperBound(launches[0].gridShape[0]), 1024);
   EXPECT_EQ(lowerBound(launches[1].gridShape[0]), 2);
   EXPECT_EQ(upperBound(launches[1].gridShape[0]), 9);
-  EXPECT_EQ(upperBound(launches[2].gridShape[0]), std::nullopt);
+  EXPECT_EQ(lowerBound(launches[2].gridShape[0]), 0); // 20 or at most 10: bounds that hold, though not the closest
+  EXPECT_EQ(upperBound(launches[2].gridShape[0]), 20);
+}
+
+TEST(Lifter, ABlockSizeChosenByASizeIsKnownForEachSize) {
+  Lifted lifted = liftText("__global__ void kernel(float *c, int n) { c[threadIdx.x] = n; }\n"
+                           "extern \"C\" void launch(float *c, int n) {\n"
+                           "  const int threads = n <= 64 ? 128 : n < 1000 ? 256 : n == 4096 ? 64 : 512;\n"
+                           "  kernel<<<1, threads>>>(c, n);\n}\n");
+  const Launch &launch = lifted.kernel().launches.at(0);
+  IndexExpr threads = launch.blockShape[0];
+  EXPECT_EQ(knownDivisor(threads), 64) << threads.key();
+  AtomRef n = parameter(launch.launcher->getParamDecl(1));
+  for (auto [size, expected] : std::vector<std::pair<int64_t, int64_t>>{{1, 128}, {64, 128}, {65, 256}, {999, 256}, {1000, 512}, {4096, 64}, {4097, 512}})
+    EXPECT_EQ(threads.substitute(n, size).constant(), expected) << size;
+}
+
+TEST(Lifter, AChoiceByWhatIsLoadedStaysOpaque) {
+  Lifted lifted = liftBody("c[threadIdx.x < 3 ? n : m] = a[0]; c[a[0] > 0.0f ? 1 : 2] = 0.0f;");
+  EXPECT_TRUE(lifted.access("c", 0).index.mentionsOpaque());
+  EXPECT_TRUE(lifted.access("c", 1).index.mentionsOpaque());
 }
 
 TEST(Lifter, InstantiationsAreLiftedWithTheirArguments) {
