@@ -105,3 +105,35 @@ extern "C" void launch(const float *in, float *out, int n) { sum<<<n / 128, 128>
     EXPECT_EQ(out[block], expected);
   }
 }
+
+TEST(EmulatedCounts, ARowOfSharedMemoryReadAsFourFloatsIsOneAccessOfItsWidth) {
+  Candidate c(R"(
+__global__ void fragments(const float *in, float *out) {
+  __shared__ float tile[2][8][132];
+  for (int i = threadIdx.x; i < 2 * 8 * 132; i += 256) (&tile[0][0][0])[i] = in[i];
+  __syncthreads();
+  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+  float a[8], b[8], sum = 0.0f;
+  for (int stage = 0; stage < 2; ++stage) {
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+      *reinterpret_cast<float4 *>(&a[0]) = *reinterpret_cast<const float4 *>(&tile[stage][k][ty * 4]);
+      *reinterpret_cast<float4 *>(&a[4]) = *reinterpret_cast<const float4 *>(&tile[stage][k][64 + ty * 4]);
+      *reinterpret_cast<float4 *>(&b[0]) = *reinterpret_cast<const float4 *>(&tile[stage][k][tx * 4]);
+      *reinterpret_cast<float4 *>(&b[4]) = *reinterpret_cast<const float4 *>(&tile[stage][k][64 + tx * 4]);
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+#pragma unroll
+        for (int j = 0; j < 8; ++j) sum += a[i] * b[j];
+    }
+  }
+  out[threadIdx.x] = sum;
+}
+extern "C" void launch(const float *in, float *out, int n) { fragments<<<1, 256>>>(in, out); }
+)");
+  c.in("in").out("out", ElementType::F32, "256").size(2 * 8 * 132);
+  RunOutcome outcome = c.run(true);
+  ASSERT_EQ(outcome.reason, Reason::None) << outcome.detail;
+  EXPECT_EQ(outcome.counters["shared_load_requests"], 8 * 16 * 4);
+  EXPECT_EQ(outcome.counters["shared_load_bytes"], 256 * 16 * 16 * 4);
+}

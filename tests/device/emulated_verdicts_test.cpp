@@ -63,6 +63,27 @@ extern "C" void launch(const float *in, float *out, int n) { k<<<1, 8>>>(in, out
   EXPECT_EQ(c.run().reason, Reason::Misaligned);
 }
 
+TEST(EmulatedVerdicts, AWideViewOfSharedMemoryOffItsAlignmentIsMisaligned) {
+  for (const char *view : {"*reinterpret_cast<float4 *>(&tile[4 * threadIdx.x + OFF])", "reinterpret_cast<float4 &>(tile[4 * threadIdx.x + OFF])",
+                           "*(float4 *)(tile + 4 * threadIdx.x + OFF)"})
+    for (int off : {0, 2}) {
+      Candidate c(std::string(R"(
+__global__ void k(const float *in, float *out) {
+  __shared__ float tile[132];
+  for (int i = threadIdx.x; i < 132; i += blockDim.x) tile[i] = in[i];
+  __syncthreads();
+  float4 v = )") + view + R"(;
+  out[threadIdx.x] = v.x + v.w;
+}
+extern "C" void launch(const float *in, float *out, int n) { k<<<1, 32>>>(in, out); }
+)");
+      c.sources.defines = {"OFF=" + std::to_string(off)};
+      c.in("in").out("out", ElementType::F32, "32").size(132);
+      RunOutcome outcome = c.run();
+      EXPECT_EQ(outcome.reason, off ? Reason::Misaligned : Reason::None) << view << ": " << outcome.detail;
+    }
+}
+
 TEST(EmulatedVerdicts, BarrierInDivergentCodeIsNamed) {
   Candidate c(R"(
 __global__ void k(const float *in, float *out, int n) {

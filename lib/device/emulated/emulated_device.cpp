@@ -8,6 +8,7 @@
 #include "device/isolation.h"
 #include "device/machine_code.h"
 #include "source/unit.h"
+#include "source/view_alignment.h"
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/subprocess.h"
@@ -28,7 +29,7 @@ namespace fs = std::filesystem;
 const std::string &workerHash() {
   static const std::string hash = [] {
     auto program = readFile(programFolder() / "klineage-worker");
-    return program ? sha256(*program) : std::string("no worker");
+    return program ? Hasher().add("program", sha256(*program)).add("emission", emissionRevision).hex() : std::string("no worker");
   }();
   return hash;
 }
