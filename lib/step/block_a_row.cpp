@@ -328,11 +328,13 @@ Result<Edits> toBlock(const Version &version, const ThreadRow &rows, int64_t thr
   std::map<const Stmt *, std::string> after; // totals that are complete at one place are combined there one after another
   for (const auto &gathered : rows.gathered) {
     CombineForm form;
-    form.variable = gathered.variable->getNameAsString();
-    form.slots = freshName(unit, form.variable + "Slots", taken);
-    form.type = gathered.variable->getType().getUnqualifiedType();
-    if (!form.type->isArithmeticType()) return refusal("the total has no plain arithmetic type", unit.where(gathered.after->getBeginLoc()));
-    form.combine = gathered.combine;
+    CombineForm::Value value;
+    value.variable = gathered.variable->getNameAsString();
+    value.slots = freshName(unit, value.variable + "Slots", taken);
+    value.type = gathered.variable->getType().getUnqualifiedType();
+    value.combine = gathered.combine;
+    if (!value.type->isArithmeticType()) return refusal("the total has no plain arithmetic type", unit.where(gathered.after->getBeginLoc()));
+    form.values.push_back(std::move(value));
     form.shape = shape;
     form.group = threads;
     after[gathered.after] += "\n" + throughShared(form);

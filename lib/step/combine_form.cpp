@@ -55,54 +55,78 @@ std::string identityOf(Combine combine, clang::QualType type) {
   return maximum ? "(-2147483647 - 1)" : "2147483647";
 }
 
+namespace {
+
+/// One statement a value, in braces when there are several.
+std::string each(const CombineForm &form, const std::function<std::string(const CombineForm::Value &)> &statement) {
+  std::string text;
+  for (const auto &value : form.values) text += statement(value) + "\n";
+  return form.values.size() == 1 ? text : "{\n" + text + "}\n";
+}
+
+std::string lines(const CombineForm &form, const std::function<std::string(const CombineForm::Value &)> &line) {
+  std::string text;
+  for (const auto &value : form.values) text += line(value) + "\n";
+  return text;
+}
+
+std::string spelled(const CombineForm::Value &value) { return value.type.getUnqualifiedType().getAsString(); }
+
+} // namespace
+
 std::string throughShared(const CombineForm &form) {
-  std::string type = form.type.getUnqualifiedType().getAsString(), thread = threadText(form.shape), text;
+  using Value = CombineForm::Value;
+  std::string thread = threadText(form.shape), text;
   bool plain = thread == "threadIdx.x";
-  std::string index = plain ? thread : form.slots + "Thread";
-  std::string slot = form.slots + "[" + index + "]";
+  std::string index = plain ? thread : form.values.front().slots + "Thread";
   int64_t size = form.shape.size();
   bool block = form.group == size && form.group > 0 && (form.shape.known || form.group > 32);
-  text += "__shared__ " + type + " " + form.slots + "[" + number(form.shape.known ? size : 1024) + "];\n";
+  auto slot = [&](const Value &value) { return value.slots + "[" + index + "]"; };
+  auto add = [](const Value &value, const std::string &into, const std::string &from) { return combineStatement(value.combine, into, value.slots + "[" + from + "]", value.type); };
+  text += lines(form, [&](const Value &value) { return "__shared__ " + spelled(value) + " " + value.slots + "[" + number(form.shape.known ? size : 1024) + "];"; });
   if (!plain) text += "const int " + index + " = " + thread + ";\n";
-  text += slot + " = " + form.variable + ";\n";
+  text += lines(form, [&](const Value &value) { return slot(value) + " = " + value.variable + ";"; });
   std::string sync = block ? "__syncthreads();\n" : "__syncwarp();\n";
   text += sync;
   if (!block) { // a warp: each thread reads its group's slots in turn
     std::string first = index + " / " + number(form.group) + " * " + number(form.group);
-    text += form.variable + " = " + form.slots + "[" + first + "];\n";
-    text += "for (int other = 1; other < " + number(form.group) + "; ++other) " +
-            combineStatement(form.combine, form.variable, form.slots + "[" + first + " + other]", form.type) + "\n";
+    text += lines(form, [&](const Value &value) { return value.variable + " = " + value.slots + "[" + first + "];"; });
+    text += "for (int other = 1; other < " + number(form.group) + "; ++other) " + each(form, [&](const Value &value) { return add(value, value.variable, first + " + other"); });
     return text + sync;
   }
   if (form.shape.known && powerOfTwo(size)) {
     text += "for (int offset = " + number(size / 2) + "; offset > 0; offset /= 2) {\nif (" + index + " < offset) " +
-            combineStatement(form.combine, slot, form.slots + "[" + index + " + offset]", form.type) + "\n" + sync + "}\n";
+            each(form, [&](const Value &value) { return add(value, slot(value), index + " + offset"); }) + sync + "}\n";
   } else {
     std::string count = form.shape.known ? number(size) : form.shape.extent[1] > 1 ? "blockDim.x * blockDim.y" : "blockDim.x";
     text += "if (" + index + " == 0) {\nfor (int other = 1; other < " + count + "; ++other) " +
-            combineStatement(form.combine, form.slots + "[0]", form.slots + "[other]", form.type) + "\n}\n" + sync;
+            each(form, [&](const Value &value) { return add(value, value.slots + "[0]", "other"); }) + "}\n" + sync;
   }
-  text += form.variable + " = " + form.slots + "[0];\n";
+  text += lines(form, [&](const Value &value) { return value.variable + " = " + value.slots + "[0];"; });
   return text + sync;
 }
 
 std::string throughShuffles(const CombineForm &form) {
-  std::string type = form.type.getUnqualifiedType().getAsString(), thread = threadText(form.shape), text;
+  using Value = CombineForm::Value;
+  std::string thread = threadText(form.shape), text;
   auto rounds = [&](int64_t width) {
-    return "for (int offset = " + number(width / 2) + "; offset > 0; offset /= 2) " +
-           combineStatement(form.combine, form.variable, "__shfl_xor_sync(0xffffffffu, " + form.variable + ", offset)", form.type) + "\n";
+    return "for (int offset = " + number(width / 2) + "; offset > 0; offset /= 2) " + each(form, [&](const Value &value) {
+             return combineStatement(value.combine, value.variable, "__shfl_xor_sync(0xffffffffu, " + value.variable + ", offset)", value.type);
+           });
   };
   int64_t size = form.shape.size();
   text += rounds(std::min<int64_t>(form.group, 32));
   if (form.group <= 32) return text;
   bool plain = thread == "threadIdx.x";
-  std::string index = plain ? thread : form.slots + "Thread";
+  std::string index = plain ? thread : form.values.front().slots + "Thread";
   if (!plain) text += "const int " + index + " = " + thread + ";\n";
   std::string warps = form.shape.known ? number(size / 32) : "blockDim.x / 32";
-  text += "__shared__ " + type + " " + form.slots + "[" + (form.shape.known ? warps : "32") + "];\n";
-  text += "if (" + index + " % 32 == 0) " + form.slots + "[" + index + " / 32] = " + form.variable + ";\n__syncthreads();\n";
-  text += form.variable + " = " + index + " % 32 < " + warps + " ? " + form.slots + "[" + index + " % 32] : " +
-          identityOf(form.combine, form.type) + ";\n";
+  text += lines(form, [&](const Value &value) { return "__shared__ " + spelled(value) + " " + value.slots + "[" + (form.shape.known ? warps : "32") + "];"; });
+  text += "if (" + index + " % 32 == 0) " + each(form, [&](const Value &value) { return value.slots + "[" + index + " / 32] = " + value.variable + ";"; });
+  text += "__syncthreads();\n";
+  text += lines(form, [&](const Value &value) {
+    return value.variable + " = " + index + " % 32 < " + warps + " ? " + value.slots + "[" + index + " % 32] : " + identityOf(value.combine, value.type) + ";";
+  });
   text += rounds(32);
   return text + "__syncthreads();\n";
 }

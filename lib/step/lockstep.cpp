@@ -10,9 +10,9 @@ namespace {
 
 bool startsWith(const std::string &text, std::string_view prefix) { return text.compare(0, prefix.size(), prefix) == 0; }
 
-/// The tile size of a cooperative group; 0 for a whole block; nothing for another class.
-std::optional<int64_t> groupSize(QualType type) {
-  const auto *record = type.getNonReferenceType()->getAsCXXRecordDecl();
+/// The tile size of a cooperative group; 0 for a whole block; nothing for another class. Members stand in bases of the group's class.
+std::optional<int64_t> groupSize(const Expr *group) {
+  const auto *record = group->IgnoreParenImpCasts()->getType().getNonReferenceType()->getAsCXXRecordDecl();
   if (!record) return std::nullopt;
   std::string name = record->getNameAsString();
   if (name == "thread_block") return 0;
@@ -20,6 +20,12 @@ std::optional<int64_t> groupSize(QualType type) {
     if (tile->getTemplateArgs().size() && tile->getTemplateArgs()[0].getKind() == TemplateArgument::Integral)
       return tile->getTemplateArgs()[0].getAsIntegral().getExtValue();
   return std::nullopt;
+}
+
+bool isGroupReduction(const CallExpr *call) {
+  const FunctionDecl *callee = call->getDirectCallee();
+  if (!callee || isa<CXXMemberCallExpr>(call) || call->getNumArgs() != 3 || callee->getNameAsString() != "reduce") return false;
+  return inCooperativeGroups(callee);
 }
 
 void scan(const Stmt *stmt, Exchange &found, std::set<const FunctionDecl *> &visited) {
@@ -31,7 +37,7 @@ void scan(const Stmt *stmt, Exchange &found, std::set<const FunctionDecl *> &vis
     if (isShuffle(call)) found.shuffle = true;
     if (startsWith(name, "__syncthreads")) found.barrier = true;
     if (const auto *member = dyn_cast<CXXMemberCallExpr>(call); member && name == "sync" && member->getImplicitObjectArgument() &&
-                                                               groupSize(member->getImplicitObjectArgument()->getType()) == 0)
+                                                               groupSize(member->getImplicitObjectArgument()) == 0)
       found.barrier = true;
     const FunctionDecl *callee = call->getDirectCallee();
     const FunctionDecl *body = nullptr;
@@ -44,6 +50,12 @@ void scan(const Stmt *stmt, Exchange &found, std::set<const FunctionDecl *> &vis
 
 } // namespace
 
+bool inCooperativeGroups(const FunctionDecl *function) {
+  for (const DeclContext *space = function->getEnclosingNamespaceContext(); space; space = space->getParent())
+    if (const auto *named = dyn_cast<NamespaceDecl>(space); named && named->getNameAsString() == "cooperative_groups") return true;
+  return false;
+}
+
 std::string calleeName(const CallExpr *call) {
   const FunctionDecl *callee = call->getDirectCallee();
   return callee ? callee->getNameAsString() : std::string();
@@ -51,9 +63,9 @@ std::string calleeName(const CallExpr *call) {
 
 bool isShuffle(const CallExpr *call) {
   std::string name = calleeName(call);
-  if (startsWith(name, "__shfl") || startsWith(name, "__reduce_")) return true;
+  if (startsWith(name, "__shfl") || startsWith(name, "__reduce_") || isGroupReduction(call)) return true;
   const auto *member = dyn_cast<CXXMemberCallExpr>(call);
-  return member && startsWith(name, "shfl") && groupSize(member->getImplicitObjectArgument()->getType());
+  return member && startsWith(name, "shfl") && groupSize(member->getImplicitObjectArgument());
 }
 
 Exchange exchangeIn(const Stmt *statement) {
@@ -118,6 +130,19 @@ std::optional<Sample> Lockstep::element(const ValueDecl *array, int64_t index) c
   return cell->second;
 }
 
+std::map<int64_t, Samples> Lockstep::ownElements(const ValueDecl *array) const {
+  std::map<int64_t, Samples> found;
+  auto known = storageOf.find(array);
+  if (known == storageOf.end() || !memories[known->second].perThread) return found;
+  const Memory &memory = memories[known->second];
+  for (int64_t index : memory.stored) {
+    Samples &values = found[index] = uniform({});
+    for (size_t t = 0; t < count; ++t)
+      if (auto cell = memory.cells.find(index * int64_t(count) + int64_t(t)); cell != memory.cells.end()) values[t] = cell->second;
+  }
+  return found;
+}
+
 bool Lockstep::run(const Stmt *statement) { return reason.empty() && execute(statement) && reason.empty(); }
 
 void Lockstep::declare(const VarDecl *decl) {
@@ -127,14 +152,11 @@ void Lockstep::declare(const VarDecl *decl) {
     return;
   }
   if (decl->getType()->isArrayType()) {
-    Memory &memory = memories[storage(decl)];
-    memory.cells.clear();
-    if (const auto *list = dyn_cast_or_null<InitListExpr>(decl->getInit())) {
-      for (unsigned i = 0; i < list->getNumInits(); ++i) {
-        Samples values = evaluate(list->getInit(i));
-        for (size_t t = 0; t < count; ++t) memories[storage(decl)].cells[int64_t(i * count + t)] = values[t];
-      }
-    }
+    int id = storage(decl);
+    memories[id].cells.clear();
+    memories[id].before = nullptr;
+    written.insert(decl);
+    if (const auto *list = dyn_cast_or_null<InitListExpr>(decl->getInit())) fill(id, 0, list);
     return;
   }
   Samples values = decl->getInit() ? exchangeIn(decl->getInit()) ? evaluate(decl->getInit()) : handed(decl->getInit()) : uniform({});
@@ -142,6 +164,26 @@ void Lockstep::declare(const VarDecl *decl) {
   at.variable = decl;
   variables[decl] = uniform({});
   if (decl->getInit()) write(at, values, decl->getType());
+}
+
+void Lockstep::fill(int id, int64_t first, const InitListExpr *list) {
+  int64_t each = innermostCount(context.getAsArrayType(list->getType())->getElementType(), context), all = innermostCount(list->getType(), context);
+  for (unsigned i = 0; i < list->getNumInits(); ++i) {
+    if (const auto *inner = dyn_cast<InitListExpr>(list->getInit(i)); inner && inner->getType()->isArrayType()) {
+      fill(id, first + i * each, inner);
+      continue;
+    }
+    Samples values = evaluate(list->getInit(i));
+    for (size_t t = 0; t < count; ++t) memories[id].cells[(first + i) * int64_t(count) + int64_t(t)] = values[t];
+    memories[id].stored.insert(first + i);
+  }
+  QualType type = innermostType(list->getType());
+  if (!type->isArithmeticType()) return;
+  for (int64_t i = list->getNumInits() * each; i < all; ++i) { // what no initializer names is zero
+    for (size_t t = 0; t < count; ++t)
+      memories[id].cells[(first + i) * int64_t(count) + int64_t(t)] = type->isIntegerType() ? Sample::of(int64_t(0)) : Sample::of(0.0);
+    memories[id].stored.insert(first + i);
+  }
 }
 
 bool Lockstep::loop(const Expr *condition, const Stmt *body, const Expr *increment, bool bodyFirst) {
@@ -261,7 +303,7 @@ Samples Lockstep::branch(const Expr *condition, const std::function<Samples()> &
   return out;
 }
 
-Samples Lockstep::shuffle(const std::string &kind, const Samples &value, const Samples &argument, int64_t width) {
+Samples Lockstep::shuffle(const std::string &kind, const Samples &value, const Samples &argument, int64_t width, bool inside) {
   ++shuffleCount;
   Samples out = uniform({});
   if (width <= 0 || width > 32) return out;
@@ -273,6 +315,7 @@ Samples Lockstep::shuffle(const std::string &kind, const Samples &value, const S
     else if (kind == "up") source = lane - by >= segment ? lane - by : lane;
     else if (kind == "xor") source = (lane ^ by) < segment + width ? lane ^ by : lane;
     else source = segment + (by % width + width) % width;
+    if (inside && (source < segment || source >= segment + width)) continue;
     size_t from = size_t(base + source);
     if (from < count && active[from]) out[t] = value[from];
   }
@@ -310,8 +353,41 @@ Samples Lockstep::enter(const FunctionDecl *function, llvm::ArrayRef<const Expr 
   return out;
 }
 
+/// Every lane gets the combination of its segment, by what the name says; unknown where it says nothing.
+Samples Lockstep::combined(const Samples &value, int64_t width, const std::string &name) {
+  ++shuffleCount;
+  auto has = [&](const char *word) { return name.find(word) != std::string::npos; };
+  bool add = has("add") || has("plus"), larger = has("max") || has("greater"), smaller = has("min") || has("less");
+  Samples out = uniform({});
+  for (size_t first = 0; first < count && (add || larger || smaller); first += size_t(width)) {
+    Sample total;
+    size_t last = std::min(first + size_t(width), count);
+    bool known = true;
+    for (size_t t = first; t < last; ++t) {
+      if (!active[t]) continue;
+      known = known && (value[t].kind == Sample::Integer || value[t].kind == Sample::Real);
+      if (!total.known()) { total = value[t]; continue; }
+      double a = total.number(), b = value[t].number(), made = add ? a + b : larger ? std::max(a, b) : std::min(a, b);
+      total = total.kind == Sample::Integer ? Sample::of(int64_t(made)) : Sample::of(made);
+    }
+    for (size_t t = first; t < last && known; ++t)
+      if (active[t]) out[t] = total;
+  }
+  return out;
+}
+
+/// cooperative_groups::reduce(tile, value, operation).
+bool Lockstep::groupReduction(const CallExpr *call, Samples &out) {
+  auto width = groupSize(call->getArg(0));
+  const auto *operation = call->getArg(2)->IgnoreParenImpCasts()->getType().getNonReferenceType()->getAsCXXRecordDecl();
+  Samples value = handed(call->getArg(1));
+  out = uniform({});
+  if (width && *width > 0 && *width <= 32 && operation) out = combined(value, *width, operation->getNameAsString());
+  return true;
+}
+
 bool Lockstep::groupMember(const CXXMemberCallExpr *call, Samples &out) {
-  auto size = groupSize(call->getImplicitObjectArgument()->getType());
+  auto size = groupSize(call->getImplicitObjectArgument());
   if (!size) return false;
   std::string name = calleeName(call);
   int64_t width = *size == 0 ? int64_t(count) : *size;
@@ -324,7 +400,7 @@ bool Lockstep::groupMember(const CXXMemberCallExpr *call, Samples &out) {
   if (name == "size" || name == "num_threads") { out = uniform(Sample::of(width)); return true; }
   if (startsWith(name, "shfl") && call->getNumArgs() == 2 && width <= 32) {
     Samples value = handed(call->getArg(0));
-    out = shuffle(name == "shfl" ? "idx" : name.substr(5), value, evaluate(call->getArg(1)), width);
+    out = shuffle(name == "shfl" ? "idx" : name.substr(5), value, evaluate(call->getArg(1)), width, true);
     return true;
   }
   return false;
@@ -353,18 +429,7 @@ bool Lockstep::intrinsic(const CallExpr *call, const std::string &name, Samples 
   }
   if (startsWith(name, "__reduce_") && n == 2) {
     Samples value = handed(call->getArg(1));
-    ++shuffleCount;
-    out = uniform({});
-    for (size_t t = 0; t < count; ++t) {
-      if (!active[t]) continue;
-      Sample &sum = out[t / 32 * 32];
-      if (t % 32 == 0 || !sum.known()) sum = value[t];
-      else if (name.find("add") != std::string::npos) sum.integer += value[t].integer;
-      else if (name.find("max") != std::string::npos) sum.integer = std::max(sum.integer, value[t].integer);
-      else if (name.find("min") != std::string::npos) sum.integer = std::min(sum.integer, value[t].integer);
-      else return false;
-    }
-    for (size_t t = 0; t < count; ++t) out[t] = out[t / 32 * 32];
+    out = combined(value, 32, name);
     return true;
   }
   if (startsWith(name, "__syncthreads")) { ++barrierCount; out = uniform({}); return true; }
@@ -455,6 +520,7 @@ Samples Lockstep::call(const CallExpr *call) {
   Samples out;
   if (const auto *member = dyn_cast<CXXMemberCallExpr>(call))
     if (groupMember(member, out)) return out;
+  if (isGroupReduction(call)) { groupReduction(call, out); return out; }
   std::string name = calleeName(call);
   if (intrinsic(call, name, out)) return out;
   const FunctionDecl *callee = call->getDirectCallee(), *body = nullptr;

@@ -32,8 +32,12 @@ struct SampleInput {
   const clang::ValueDecl *variable = nullptr;
   const clang::Expr *expr = nullptr; ///< When it is no plain variable.
   int field = -1;                    ///< Of a record.
+  int64_t cell = -1;                 ///< Of an array of the thread's own: the innermost element.
   bool integer = false;
   std::vector<double> values;        ///< One a thread.
+  bool sameAs(const SampleInput &other) const {
+    return variable == other.variable && expr == other.expr && field == other.field && cell == other.cell;
+  }
 };
 
 class Lockstep {
@@ -59,6 +63,8 @@ public:
   /// The parameters of a helper are inputs when it is looked at on its own.
   std::optional<Samples> variable(const clang::ValueDecl *decl) const;   ///< Current contents, when known in some thread.
   std::optional<Sample> element(const clang::ValueDecl *array, int64_t index) const;
+  /// Elements of an array of the thread's own that the piece stored, with the value in each thread.
+  std::map<int64_t, Samples> ownElements(const clang::ValueDecl *array) const;
   const Samples &returned() const { return result; }
   bool wrote(const clang::ValueDecl *decl) const { return written.count(decl) != 0; }
   const std::set<const clang::ValueDecl *> &writes() const { return written; }
@@ -80,7 +86,10 @@ private:
   };
   struct Memory {
     bool perThread = false;
+    const clang::ValueDecl *before = nullptr;   ///< An array of the thread's own that was there before the piece: what it holds are inputs.
+    const clang::ValueDecl *variable = nullptr; ///< No memory but a variable whose address was taken.
     std::map<int64_t, Sample> cells;
+    std::set<int64_t> stored;
   };
   using Mask = std::vector<char>;
 
@@ -92,7 +101,7 @@ private:
   Mask active, returnedMask, broken, continued;
   std::map<const clang::ValueDecl *, Samples> variables;
   std::map<const clang::ValueDecl *, Place> aliases; // reference parameters
-  std::map<const clang::ValueDecl *, int> storageOf;
+  std::map<const clang::ValueDecl *, int> storageOf, addressOf;
   std::map<const clang::Expr *, Sample> constants;
   std::vector<Memory> memories;
   std::set<const clang::ValueDecl *> written;
@@ -111,15 +120,20 @@ private:
   bool execute(const clang::Stmt *statement);
   bool loop(const clang::Expr *condition, const clang::Stmt *body, const clang::Expr *increment, bool bodyFirst);
   void declare(const clang::VarDecl *decl);
+  void fill(int id, int64_t first, const clang::InitListExpr *list);
   Samples evaluate(const clang::Expr *expr);
   Samples binary(const clang::BinaryOperator *op);
   Samples unary(const clang::UnaryOperator *op);
   Samples call(const clang::CallExpr *call);
   bool intrinsic(const clang::CallExpr *call, const std::string &name, Samples &out);
   bool groupMember(const clang::CXXMemberCallExpr *call, Samples &out);
-  Samples shuffle(const std::string &kind, const Samples &value, const Samples &argument, int64_t width);
+  bool groupReduction(const clang::CallExpr *call, Samples &out);
+  /// A lane outside its own segment answers where the hardware does; with `inside` it is not known (the mask of a tile holds its own lanes only).
+  Samples shuffle(const std::string &kind, const Samples &value, const Samples &argument, int64_t width, bool inside = false);
+  Samples combined(const Samples &value, int64_t width, const std::string &name);
   Samples enter(const clang::FunctionDecl *function, llvm::ArrayRef<const clang::Expr *> arguments);
   Samples branch(const clang::Expr *condition, const std::function<Samples()> &yes, const std::function<Samples()> &no);
+  std::optional<Sample> namedNumber(const clang::ValueDecl *decl);
   Samples readVariable(const clang::ValueDecl *decl);
   Samples handed(const clang::Expr *expr); // a value that goes into an exchange: unknown ones become inputs
   Place place(const clang::Expr *expr);
@@ -130,6 +144,9 @@ private:
   int storage(const clang::ValueDecl *array);
   Sample makeInput(SampleInput input, size_t thread);
   Samples input(const clang::ValueDecl *variable, const clang::Expr *expr, clang::QualType type);
+  Sample ownElement(Memory &memory, int64_t index, size_t thread);
+  bool inOwnArray(const clang::Expr *expr);
+  Samples address(const Place &place);
   std::optional<Samples> builtinIndex(const clang::Expr *expr);
   std::optional<Sample> constant(const clang::Expr *expr);
   Samples uniform(const Sample &sample) const { return Samples(count, sample); }
@@ -144,5 +161,9 @@ struct Exchange {
 };
 Exchange exchangeIn(const clang::Stmt *statement);
 bool isShuffle(const clang::CallExpr *call);
+bool inCooperativeGroups(const clang::FunctionDecl *function);
+/// What one element of this type is in innermost elements, and the innermost type.
+int64_t innermostCount(clang::QualType type, const clang::ASTContext &context);
+clang::QualType innermostType(clang::QualType type);
 
 } // namespace klineage

@@ -26,16 +26,6 @@ Sample wrapped(Sample sample, QualType type, const ASTContext &context) {
   return sample;
 }
 
-/// How many innermost elements one element of this type is.
-int64_t elements(QualType type, const ASTContext &context) {
-  int64_t count = 1;
-  while (const auto *array = context.getAsConstantArrayType(type)) {
-    count *= array->getSize().getSExtValue();
-    type = array->getElementType();
-  }
-  return count;
-}
-
 Sample arithmetic(BinaryOperatorKind kind, const Sample &a, const Sample &b) {
   if (!a.known() || !b.known()) return {};
   if (a.kind == Sample::Pointer || b.kind == Sample::Pointer || a.kind == Sample::Record || b.kind == Sample::Record) return {};
@@ -73,6 +63,21 @@ bool mentions(const Stmt *stmt, const std::set<const ValueDecl *> &decls) {
 }
 
 } // namespace
+
+int64_t innermostCount(QualType type, const ASTContext &context) {
+  int64_t count = 1;
+  while (const auto *array = context.getAsConstantArrayType(type)) {
+    count *= array->getSize().getSExtValue();
+    type = array->getElementType();
+  }
+  return count;
+}
+
+QualType innermostType(QualType type) {
+  type = type.getNonReferenceType();
+  while (const auto *array = type->getAsArrayTypeUnsafe()) type = array->getElementType();
+  return type.getUnqualifiedType();
+}
 
 std::optional<Sample> Lockstep::constant(const Expr *expr) {
   auto found = constants.find(expr);
@@ -117,7 +122,7 @@ std::optional<Samples> Lockstep::builtinIndex(const Expr *expr) {
 
 Sample Lockstep::makeInput(SampleInput made, size_t thread) {
   for (const SampleInput &known : seen)
-    if (known.variable == made.variable && known.expr == made.expr && known.field == made.field)
+    if (known.sameAs(made))
       return known.integer ? Sample::of(int64_t(known.values[thread])) : Sample::of(known.values[thread]);
   made.values.resize(count);
   for (double &value : made.values) {
@@ -137,14 +142,22 @@ Samples Lockstep::input(const ValueDecl *variable, const Expr *expr, QualType ty
       int index = 0;
       for (const FieldDecl *field : record->fields()) {
         bool integer = field->getType()->isIntegerType();
-        samples[t].fields.push_back(integer || field->getType()->isRealFloatingType() ? makeInput({variable, expr, index, integer, {}}, t) : Sample());
+        samples[t].fields.push_back(integer || field->getType()->isRealFloatingType() ? makeInput({variable, expr, index, -1, integer, {}}, t) : Sample());
         ++index;
       }
     } else if (type->isRealFloatingType() || type->isIntegerType()) {
-      samples[t] = makeInput({variable, expr, -1, type->isIntegerType(), {}}, t);
+      samples[t] = makeInput({variable, expr, -1, -1, type->isIntegerType(), {}}, t);
     }
   }
   return samples;
+}
+
+/// A constant that has a name; of floating-point type the language does not call it one.
+std::optional<Sample> Lockstep::namedNumber(const ValueDecl *decl) {
+  const auto *var = dyn_cast<VarDecl>(decl);
+  if (!var || !var->getType().isConstQualified() || var->getType().isVolatileQualified() || !var->getAnyInitializer()) return std::nullopt;
+  auto known = constant(var->getAnyInitializer());
+  return known ? std::optional(wrapped(*known, var->getType(), context)) : std::nullopt;
 }
 
 Samples Lockstep::readVariable(const ValueDecl *decl) {
@@ -153,6 +166,7 @@ Samples Lockstep::readVariable(const ValueDecl *decl) {
   if (decl->getNameAsString() == "warpSize") return uniform(Sample::of(int64_t(32)));
   const auto *var = dyn_cast<VarDecl>(decl);
   QualType type = decl->getType().getNonReferenceType().getCanonicalType();
+  if (auto number = namedNumber(decl)) return variables[decl] = uniform(*number);
   if (type->isRealFloatingType() || (type->isRecordType() && !type->getAsCXXRecordDecl()->fields().empty() && var)) {
     if (type->isRecordType())
       for (const FieldDecl *field : type->getAsCXXRecordDecl()->fields())
@@ -175,6 +189,34 @@ Samples Lockstep::readVariable(const ValueDecl *decl) {
   return uniform({});
 }
 
+/// An element that the piece reads before it stores it: it was there before.
+Sample Lockstep::ownElement(Memory &memory, int64_t index, size_t thread) {
+  QualType type = memory.before ? innermostType(memory.before->getType()).getCanonicalType() : QualType();
+  if (type.isNull() || !type->isArithmeticType() || type->isBooleanType()) return {};
+  return makeInput({memory.before, nullptr, -1, index, type->isIntegerType(), {}}, thread);
+}
+
+/// It names one element of an array of the thread's own, known in every thread that takes part.
+bool Lockstep::inOwnArray(const Expr *expr) {
+  if (!isa<ArraySubscriptExpr>(expr) || expr->HasSideEffects(context)) return false;
+  Place at = place(expr);
+  for (size_t t = 0; t < count; ++t)
+    if (active[t] && (at.pointers[t].kind != Sample::Pointer || !memories[at.pointers[t].storage].perThread)) return false;
+  return true;
+}
+
+Samples Lockstep::address(const Place &at) {
+  if (at.memory) return at.pointers;
+  if (at.unknown || !at.variable || !at.fields.empty() || at.variable->getType()->isReferenceType()) return uniform({});
+  auto [found, fresh] = addressOf.try_emplace(at.variable, int(memories.size()));
+  if (fresh) {
+    memories.push_back({});
+    memories.back().perThread = true;
+    memories.back().variable = at.variable;
+  }
+  return uniform(Sample::at(found->second, 0));
+}
+
 Samples Lockstep::handed(const Expr *expr) {
   const Expr *plain = expr->IgnoreParenImpCasts();
   // What is read through a pointer that was followed may have been written through it.
@@ -184,10 +226,11 @@ Samples Lockstep::handed(const Expr *expr) {
   if (!constant(plain) && !exchangeIn(plain) && !mentions(plain, own)) {
     QualType type = plain->getType();
     if (const auto *ref = dyn_cast<DeclRefExpr>(plain)) {
+      if (auto number = namedNumber(ref->getDecl())) return uniform(*number);
       auto found = variables.find(ref->getDecl());
       bool known = found != variables.end() && std::any_of(found->second.begin(), found->second.end(), [](const Sample &s) { return s.known(); });
       if (!known && (type->isArithmeticType() || type->isRecordType())) return variables[ref->getDecl()] = input(ref->getDecl(), nullptr, type);
-    } else if (type->isRealFloatingType() && !memoryKey) {
+    } else if (type->isRealFloatingType() && !memoryKey && !inOwnArray(plain)) {
       return input(nullptr, plain, type);
     }
   }
@@ -199,6 +242,7 @@ int Lockstep::storage(const ValueDecl *array) {
   if (fresh) {
     memories.push_back({});
     memories.back().perThread = !array->hasAttr<CUDASharedAttr>();
+    if (memories.back().perThread) memories.back().before = array;
   }
   return found->second;
 }
@@ -233,7 +277,7 @@ Lockstep::Place Lockstep::place(const Expr *expr) {
     made.memory = true;
     made.pointers = evaluate(subscript->getBase());
     Samples index = evaluate(subscript->getIdx());
-    int64_t scale = elements(subscript->getType(), context);
+    int64_t scale = innermostCount(subscript->getType(), context);
     for (size_t t = 0; t < count; ++t) {
       if (made.pointers[t].kind == Sample::Pointer && index[t].kind == Sample::Integer) made.pointers[t].integer += index[t].integer * scale;
       else made.pointers[t] = {};
@@ -263,10 +307,17 @@ Samples Lockstep::read(const Place &from, QualType type) {
     for (size_t t = 0; t < count; ++t) {
       if (!active[t] || from.pointers[t].kind != Sample::Pointer) continue;
       Memory &memory = memories[from.pointers[t].storage];
+      if (memory.variable) {
+        auto known = variables.find(memory.variable);
+        if (known == variables.end()) known = variables.emplace(memory.variable, readVariable(memory.variable)).first;
+        if (from.pointers[t].integer == 0) samples[t] = known->second[t];
+        continue;
+      }
       int64_t cell = from.pointers[t].integer * (memory.perThread ? int64_t(count) : 1) + (memory.perThread ? int64_t(t) : 0);
       auto found = memory.cells.find(cell);
       if (found != memory.cells.end()) samples[t] = found->second;
       else if (!memory.perThread) stale = true;
+      else samples[t] = ownElement(memory, from.pointers[t].integer, t);
     }
   }
   for (int field : from.fields)
@@ -288,6 +339,8 @@ Samples Lockstep::loadedValue(const std::string &key) {
 
 /// Reads an lvalue; memory that is not known answers by the key of the load.
 Samples Lockstep::load(const Expr *expr) {
+  if (const auto *choice = dyn_cast<ConditionalOperator>(expr->IgnoreParens()))
+    return branch(choice->getCond(), [&] { return load(choice->getTrueExpr()); }, [&] { return load(choice->getFalseExpr()); });
   Place from = place(expr);
   Samples samples = read(from, expr->getType());
   if (!memoryKey || !from.memory || std::any_of(from.pointers.begin(), from.pointers.end(), [](const Sample &s) { return s.known(); })) return samples;
@@ -329,6 +382,14 @@ void Lockstep::write(const Place &to, const Samples &values, QualType type) {
     if (!active[t]) continue;
     if (to.pointers[t].kind != Sample::Pointer) { globalWrite = true; continue; }
     Memory &memory = memories[to.pointers[t].storage];
+    if (memory.variable) {
+      if (to.pointers[t].integer != 0) { globalWrite = true; continue; } // beside the variable
+      if (!variables.count(memory.variable)) variables.emplace(memory.variable, readVariable(memory.variable));
+      store(variables[memory.variable][t], values[t]);
+      written.insert(memory.variable);
+      continue;
+    }
+    memory.stored.insert(to.pointers[t].integer);
     int64_t cell = to.pointers[t].integer * (memory.perThread ? int64_t(count) : 1) + (memory.perThread ? int64_t(t) : 0);
     store(memory.cells[cell], values[t]);
   }
@@ -371,7 +432,7 @@ Samples Lockstep::binary(const BinaryOperator *op) {
     BinaryOperatorKind base = BinaryOperator::getOpForCompoundAssignment(kind);
     for (size_t t = 0; t < count; ++t) {
       if (left[t].kind == Sample::Pointer && right[t].kind == Sample::Integer && (base == BO_Add || base == BO_Sub))
-        left[t].integer += (base == BO_Add ? 1 : -1) * right[t].integer * elements(op->getLHS()->getType()->getPointeeType(), context);
+        left[t].integer += (base == BO_Add ? 1 : -1) * right[t].integer * innermostCount(op->getLHS()->getType()->getPointeeType(), context);
       else
         left[t] = arithmetic(base, left[t], right[t]);
     }
@@ -381,9 +442,9 @@ Samples Lockstep::binary(const BinaryOperator *op) {
   Samples left = evaluate(op->getLHS()), right = evaluate(op->getRHS());
   for (size_t t = 0; t < count; ++t) {
     if (left[t].kind == Sample::Pointer && right[t].kind == Sample::Integer && (kind == BO_Add || kind == BO_Sub))
-      left[t].integer += (kind == BO_Add ? 1 : -1) * right[t].integer * elements(op->getLHS()->getType()->getPointeeType(), context);
+      left[t].integer += (kind == BO_Add ? 1 : -1) * right[t].integer * innermostCount(op->getLHS()->getType()->getPointeeType(), context);
     else if (right[t].kind == Sample::Pointer && left[t].kind == Sample::Integer && kind == BO_Add) {
-      int64_t offset = left[t].integer * elements(op->getRHS()->getType()->getPointeeType(), context);
+      int64_t offset = left[t].integer * innermostCount(op->getRHS()->getType()->getPointeeType(), context);
       left[t] = right[t];
       left[t].integer += offset;
     } else
@@ -395,8 +456,7 @@ Samples Lockstep::binary(const BinaryOperator *op) {
 Samples Lockstep::unary(const UnaryOperator *op) {
   const Expr *sub = op->getSubExpr();
   if (op->getOpcode() == UO_AddrOf) {
-    Place at = place(sub);
-    return at.memory ? at.pointers : uniform({});
+    return address(place(sub));
   }
   if (op->getOpcode() == UO_Deref) return read(place(op), op->getType());
   if (op->isIncrementDecrementOp()) {

@@ -14,6 +14,7 @@ struct Trial {
   Lockstep positive, negative;
   Trial(const ASTContext &ast, const BlockShape &shape) : positive(ast, shape.extent, 1, false), negative(ast, shape.extent, 2, true) {}
   bool run(const Stmt *statement) { return positive.run(statement) && negative.run(statement); }
+  const std::string &trouble() const { return positive.trouble().empty() ? negative.trouble() : positive.trouble(); }
   bool clean() const { return !positive.touchedMemory() && !positive.readStale(); }
 };
 
@@ -106,7 +107,7 @@ private:
 
   static const SampleInput *find(const Lockstep &side, const SampleInput &input) {
     for (const SampleInput &known : side.inputs())
-      if (known.variable == input.variable && known.expr == input.expr && known.field == input.field) return &known;
+      if (known.sameAs(input)) return &known;
     return nullptr;
   }
   Total made(const TotalPlace &place, size_t input, Combine combine, int64_t group, bool every) const {
@@ -120,6 +121,15 @@ private:
     return total;
   }
 };
+
+/// The elements of an array of the thread's own that the statements stored; with `only` no others.
+std::vector<std::pair<TotalPlace, Observed>> observeElements(const Trial &trial, const ValueDecl *array, const std::optional<std::set<int64_t>> &only) {
+  std::vector<std::pair<TotalPlace, Observed>> seen;
+  auto positive = trial.positive.ownElements(array), negative = trial.negative.ownElements(array);
+  for (const auto &[cell, values] : positive)
+    if (negative.count(cell) && (!only || only->count(cell))) seen.push_back({TotalPlace{array, -1, std::nullopt, cell}, Observed{values, negative[cell]}});
+  return seen;
+}
 
 /// One place that lives on, seen in both runs.
 std::vector<std::pair<TotalPlace, Observed>> observe(const Trial &trial, const ValueDecl *decl) {
@@ -172,12 +182,35 @@ public:
   std::vector<std::pair<const DeclRefExpr *, unsigned>> references;
   std::set<const Stmt *> stores;      ///< References that are only written there.
   std::map<const Stmt *, int64_t> constantSubscript; ///< Array reference → its one constant subscript.
+  std::set<const ValueDecl *> kept;   ///< Arrays and variables whose address goes elsewhere than into a call: a pointer may name them.
 
 private:
   unsigned next = 0;
+  std::set<const Stmt *> passing; ///< Subscripted there, or an argument of a call.
+
+  void note(const Stmt *stmt) {
+    auto mark = [&](const Expr *expr) { passing.insert(expr->IgnoreParenImpCasts()); };
+    if (const auto *call = dyn_cast<CallExpr>(stmt))
+      for (const Expr *argument : call->arguments()) mark(argument);
+    if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(stmt)) mark(subscript->getBase());
+    const auto *expr = dyn_cast<Expr>(stmt);
+    if (!expr || passing.count(expr)) return;
+    const auto *address = dyn_cast<UnaryOperator>(expr);
+    if (address && address->getOpcode() != UO_AddrOf) address = nullptr;
+    if (!address && !(expr->isGLValue() && expr->getType()->isArrayType())) return;
+    if (address) expr = address->getSubExpr()->IgnoreParens();
+    for (;;) {
+      if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(expr)) expr = subscript->getBase()->IgnoreParenImpCasts();
+      else if (const auto *member = dyn_cast<MemberExpr>(expr); member && !member->isArrow()) expr = member->getBase()->IgnoreParenImpCasts();
+      else break;
+    }
+    if (const auto *ref = dyn_cast<DeclRefExpr>(expr); ref && !ref->getDecl()->hasAttr<CUDASharedAttr>()) kept.insert(ref->getDecl());
+  }
+
   void visit(const Stmt *stmt) {
     if (!stmt) return;
     unsigned first = next++;
+    note(stmt);
     if (const auto *ref = dyn_cast<DeclRefExpr>(stmt)) references.push_back({ref, first});
     if (const auto *assign = dyn_cast<BinaryOperator>(stmt); assign && assign->getOpcode() == BO_Assign) {
       const Expr *target = assign->getLHS()->IgnoreParens();
@@ -207,7 +240,7 @@ void helpersIn(const Stmt *stmt, std::set<const FunctionDecl *> &found) {
   if (!stmt) return;
   if (const auto *call = dyn_cast<CallExpr>(stmt)) {
     const FunctionDecl *callee = call->getDirectCallee(), *body = nullptr;
-    if (callee && !isShuffle(call) && callee->hasBody(body) && calleeName(call).compare(0, 2, "__") != 0 && exchangeIn(body->getBody()))
+    if (callee && !isShuffle(call) && callee->hasBody(body) && !body->getASTContext().getSourceManager().isInSystemHeader(body->getLocation()) && calleeName(call).compare(0, 2, "__") != 0 && exchangeIn(body->getBody()))
       found.insert(body);
   }
   for (const Stmt *child : stmt->children()) helpersIn(child, found);
@@ -218,8 +251,9 @@ public:
   Finder(const Version &version, const KernelModel &kernel)
       : ast(version.unit.ast(Side::Device)), kernel(kernel), shape(blockShapeOf(kernel)) {}
 
-  std::vector<ReductionRegion> all() {
+  std::vector<ReductionRegion> all(std::vector<Unexplained> *rest) {
     search(kernel.function);
+    if (rest) *rest = unexplained();
     // A helper's own region counts unless each call of it stands in a larger region of its caller.
     std::vector<ReductionRegion> kept;
     for (ReductionRegion &region : found) {
@@ -246,6 +280,34 @@ private:
   std::set<const FunctionDecl *> searched;
   std::vector<std::pair<const FunctionDecl *, const FunctionDecl *>> calls;
   std::set<std::pair<const FunctionDecl *, const FunctionDecl *>> callsOutside; // beside the regions of the caller
+  std::map<const Stmt *, std::string> failures; // why no region begins at a statement
+
+  /// Shuffles outside all regions: where the statement that leads to them stands, in the kernel or in a helper that holds regions itself.
+  std::vector<Unexplained> unexplained() const {
+    std::vector<Unexplained> rest;
+    std::set<const FunctionDecl *> looked;
+    auto holdsRegions = [&](const FunctionDecl *function) {
+      return std::any_of(found.begin(), found.end(), [&](const ReductionRegion &region) { return region.function == function; });
+    };
+    std::function<void(const Stmt *, const Stmt *)> look = [&](const Stmt *stmt, const Stmt *statement) {
+      if (!stmt) return;
+      for (const ReductionRegion &region : found)
+        if (std::find(region.statements.begin(), region.statements.end(), stmt) != region.statements.end()) return;
+      if (failures.count(stmt)) statement = stmt;
+      if (const auto *call = dyn_cast<CallExpr>(stmt)) {
+        const FunctionDecl *callee = call->getDirectCallee(), *body = nullptr;
+        bool helper = !isShuffle(call) && callee && callee->hasBody(body) && searched.count(body);
+        if (helper && holdsRegions(body)) {
+          if (looked.insert(body).second) look(body->getBody(), nullptr);
+        } else if (statement && (isShuffle(call) || (helper && exchangeIn(body->getBody()).shuffle))) {
+          if (std::none_of(rest.begin(), rest.end(), [&](const Unexplained &one) { return one.statement == statement; })) rest.push_back({statement, failures.at(statement)});
+        }
+      }
+      for (const Stmt *child : stmt->children()) look(child, statement);
+    };
+    look(kernel.function->getBody(), nullptr);
+    return rest;
+  }
 
   void search(const FunctionDecl *function) {
     if (!searched.insert(function).second || !function->getBody()) return;
@@ -340,11 +402,20 @@ private:
     trial.positive.setActive(active);
     trial.negative.setActive(active);
     std::optional<ReductionRegion> best;
+    std::string &why = failures[statements[first]];
     for (size_t at = first; at < statements.size(); ++at) {
-      if (!trial.run(statements[at]) || !trial.clean()) break;
+      bool followed = trial.run(statements[at]);
+      if (!followed || !trial.clean()) {
+        if (at == first) why = !followed ? trial.trouble() : trial.positive.touchedMemory() ? "it stores to memory between the exchanges" : "it reads shared memory that was filled before";
+        break;
+      }
       ReductionRegion region;
       region.statements.assign(statements.begin() + first, statements.begin() + at + 1);
-      if (!leaves(trial, active, region, order, outerLoop, isa<ReturnStmt>(statements[at]))) continue;
+      auto left = leaves(trial, active, region, order, outerLoop, isa<ReturnStmt>(statements[at]));
+      if (!left) {
+        if (at == first) why = left.error().what;
+        continue;
+      }
       // The widest group, then a total that all threads have, then one in variables; of equals the shortest.
       auto rank = [](const ReductionRegion &one) {
         bool every = true, variables = true;
@@ -403,8 +474,10 @@ private:
     return false;
   }
 
-  /// Fills in what lives on after the statements; false when that is not all totals of reductions.
-  bool leaves(const Trial &trial, const std::vector<char> &active, ReductionRegion &region, const TextOrder &order, const Stmt *outerLoop,
+  static Error refused(std::string why) { return refusal(std::move(why), ""); }
+
+  /// Fills in what lives on after the statements; a refusal when that is not all totals of reductions.
+  Status leaves(const Trial &trial, const std::vector<char> &active, ReductionRegion &region, const TextOrder &order, const Stmt *outerLoop,
               bool returns) const {
     auto spanOf = [&](const Stmt *stmt) { return order.spans.at(stmt); };
     unsigned begin = spanOf(region.statements.front()).first, end = spanOf(region.statements.back()).last;
@@ -428,15 +501,21 @@ private:
         if (handled.count(decl) || !later) continue;
         auto subscript = order.constantSubscript.find(ref);
         int64_t element = subscript != order.constantSubscript.end() ? subscript->second : 0;
-        if (subscript == order.constantSubscript.end() && decl->getType()->isArrayType()) return false;
+        if (subscript == order.constantSubscript.end() && decl->getType()->isArrayType()) return refused("shared memory is read afterwards at places that are not constant");
         auto positive = trial.positive.element(decl, element), negative = trial.negative.element(decl, element);
-        if (!positive || !negative) return false;
+        if (!positive || !negative) return refused("shared memory is read afterwards that it did not fill");
         TotalPlace place{decl, -1, element};
         if (std::none_of(outs.begin(), outs.end(), [&](const auto &out) { return out.first == place; }))
           outs.push_back({place, {Samples(trial.positive.threads(), *positive), Samples(trial.positive.threads(), *negative)}});
         continue;
       }
       if (!handled.insert(decl).second) continue;
+      if (order.kept.count(decl)) return refused("a pointer may name " + decl->getNameAsString() + ", which the lanes combine");
+      if (decl->getType()->isArrayType()) {
+        auto elements = observeElements(trial, decl, elementsReadBeside(decl, order, begin, end));
+        outs.insert(outs.end(), elements.begin(), elements.end());
+        continue;
+      }
       for (auto &out : observe(trial, decl)) {
         std::vector<Total> probe;
         if (decl->getType()->isIntegerType() && !classifier.scalar(out.first, out.second) && keeps(decl, region)) continue;
@@ -444,11 +523,24 @@ private:
       }
     }
     if (returns) outs.push_back({TotalPlace{}, {trial.positive.returned(), trial.negative.returned()}});
-    if (!classifyAll(classifier, outs, region.totals)) return false;
+    if (!classifyAll(classifier, outs, region.totals)) return refused(outs.empty() ? "nothing that it combines is used afterwards" : "what the lanes end with is no sum, product, maximum or minimum of one value of each lane");
     region.group = region.totals.front().group;
     for (const Total &total : region.totals)
-      if (total.group != region.group) return false;
-    return true;
+      if (total.group != region.group) return refused("groups of two sizes combine in one stretch");
+    return Done{};
+  }
+
+  /// Which elements the function reads outside the stretch, when all subscripts there are constants.
+  static std::optional<std::set<int64_t>> elementsReadBeside(const ValueDecl *array, const TextOrder &order, unsigned begin, unsigned end) {
+    std::set<int64_t> elements;
+    if (array->getType()->getAsArrayTypeUnsafe()->getElementType()->isArrayType()) return std::nullopt;
+    for (const auto &[ref, at] : order.references) {
+      if (ref->getDecl() != array || (at >= begin && at < end) || order.stores.count(ref)) continue;
+      auto subscript = order.constantSubscript.find(ref);
+      if (subscript == order.constantSubscript.end()) return std::nullopt;
+      elements.insert(subscript->second);
+    }
+    return elements;
   }
 
   static bool madeInside(const ValueDecl *decl, const Stmt *loop) {
@@ -493,7 +585,9 @@ BlockShape blockShapeOf(const KernelModel &kernel) {
   return known.size() <= 1024 ? known : shape;
 }
 
-std::vector<ReductionRegion> findReductions(const Version &version, const KernelModel &kernel) { return Finder(version, kernel).all(); }
+std::vector<ReductionRegion> findReductions(const Version &version, const KernelModel &kernel, std::vector<Unexplained> *rest) {
+  return Finder(version, kernel).all(rest);
+}
 
 std::optional<HelperReduction> reductionOf(const FunctionDecl *function, const KernelModel &kernel, const BlockShape &shape) {
   const FunctionDecl *body = nullptr;

@@ -24,6 +24,7 @@ struct TotalPlace {
   const clang::ValueDecl *decl = nullptr; ///< Null: the returned value.
   int field = -1;
   std::optional<int64_t> element;         ///< Of the shared array (0 for a shared scalar).
+  int64_t cell = -1;                      ///< Of an array of the thread's own, in innermost elements.
   bool operator==(const TotalPlace &) const = default;
 };
 
@@ -53,8 +54,14 @@ struct ReductionRegion {
   std::set<const clang::FunctionDecl *> calls;   ///< Helpers that exchange, called from it.
 };
 
+/// A statement that shuffles and is part of no region, and why it is none.
+struct Unexplained {
+  const clang::Stmt *statement = nullptr;
+  std::string why;
+};
+
 /// Every region of a kernel and of the helpers that it calls; in a helper whose every call stands in a larger region none is listed.
-std::vector<ReductionRegion> findReductions(const Version &version, const KernelModel &kernel);
+std::vector<ReductionRegion> findReductions(const Version &version, const KernelModel &kernel, std::vector<Unexplained> *rest = nullptr);
 
 /// What a helper returns, when that is a reduction of one of its parameters over the whole block or a warp.
 struct HelperReduction {
@@ -68,11 +75,14 @@ std::string combineStatement(Combine combine, const std::string &into, const std
 /// The value that changes nothing, in the type.
 std::string identityOf(Combine combine, clang::QualType type);
 
-/// How a reduction of `variable` is written by name of the form; code that uses the linear thread index names it `thread`.
+/// Values of each thread that are combined over one group, in one go.
 struct CombineForm {
-  std::string variable, slots; ///< The value, in and out; a fresh name for the shared array.
-  clang::QualType type;
-  Combine combine = Combine::Sum;
+  struct Value {
+    std::string variable, slots; ///< The value, in and out; a fresh name for the shared array.
+    clang::QualType type;
+    Combine combine = Combine::Sum;
+  };
+  std::vector<Value> values;
   BlockShape shape;
   int64_t group = 0;           ///< The block's size, or a power of two up to 32.
 };

@@ -13,6 +13,18 @@ const FieldDecl *fieldAt(QualType type, int index) {
   return nullptr;
 }
 
+/// "[1][0]" for an element that is counted in innermost elements.
+std::string subscripts(const ValueDecl *array, int64_t cell) {
+  std::string text;
+  const ASTContext &ast = array->getASTContext();
+  for (QualType type = array->getType(); const auto *level = ast.getAsConstantArrayType(type); type = level->getElementType()) {
+    int64_t each = innermostCount(level->getElementType(), ast);
+    text += "[" + std::to_string(cell / each) + "]";
+    cell %= each;
+  }
+  return text;
+}
+
 bool within(const Unit::Place &place, const Edit &edit) {
   return place.file == edit.file && place.offset >= edit.offset && place.offset + place.length <= edit.offset + edit.length;
 }
@@ -65,9 +77,8 @@ public:
       text += "const " + spelled(typeOf(region.totals[i])) + " " + own + " = " + textOf(unit, region.totals[i].maximumOf) + ";\n";
     }
     for (size_t i = 0; i < region.totals.size(); ++i) start(i);
-    for (bool scaled : {false, true})
-      for (size_t i = 0; i < region.totals.size(); ++i)
-        if ((region.totals[i].combine == Combine::ScaledSum) == scaled) combine(i);
+    if (Status done = apart(); !done) return done.error();
+    for (bool scaled : {false, true}) combine(scaled);
     if (!returned.empty()) text += "return " + returned + ";\n";
     if (!text.empty()) text.pop_back(); // the line's end stands in the file
     return RegionText{*place, text, reads};
@@ -98,6 +109,7 @@ private:
     if (place.decl && !place.element) {
       std::string name = place.decl->getNameAsString();
       if (place.field >= 0) name += "." + fieldAt(place.decl->getType(), place.field)->getNameAsString();
+      if (place.cell >= 0) name += subscripts(place.decl, place.cell);
       targets.push_back(name);
       return;
     }
@@ -140,6 +152,15 @@ private:
     std::string input = textOf(unit, total.input);
     const ValueDecl *decl = total.place.decl;
     bool fresh = !decl || total.place.element;
+    if (total.place.cell >= 0) {
+      if (declaredInside(decl) && started.insert(decl).second) {
+        std::string declared = decl->getNameAsString();
+        decl->getType().getUnqualifiedType().getAsStringInternal(declared, decl->getASTContext().getPrintingPolicy());
+        text += declared + ";\n";
+      }
+      if (input != targets[i]) text += targets[i] + " = " + input + ";\n";
+      return;
+    }
     if (!fresh && total.place.field >= 0) {
       if (declaredInside(decl) && started.insert(decl).second) text += spelled(decl->getType()) + " " + decl->getNameAsString() + ";\n";
       if (input != targets[i]) text += targets[i] + " = " + input + ";\n";
@@ -149,26 +170,42 @@ private:
     else if (input != targets[i]) text += targets[i] + " = " + input + ";\n";
   }
 
-  void combine(size_t i) {
-    const Total &total = region.totals[i];
-    if (total.combine == Combine::ScaledSum) {
-      std::string maximum;
-      for (size_t k = 0; k < region.totals.size(); ++k)
-        if (region.totals[k].combine == Combine::Maximum && textOf(unit, region.totals[k].input) == textOf(unit, total.maximumOf)) maximum = targets[k];
-      // Equal maxima may both be -INFINITY, whose difference is no number.
-      std::string exponential = exponentialIn(region.statements, total.baseTwo);
-      if (writer) text += targets[i] + " *= " + own + " == " + maximum + " ? 1.0f : " + exponential + "(" + own + " - " + maximum + ");\n";
-    }
-    if (!writer) return;
+  /// A value that is taken must not have been overwritten by the total before it.
+  Status apart() const {
+    for (size_t i = 0; i < region.totals.size(); ++i)
+      for (size_t k = 0; k < i; ++k)
+        if (textOf(unit, region.totals[i].input) == targets[k] && textOf(unit, region.totals[k].input) != targets[k])
+          return refusal("the totals change places", unit.where(region.statements.front()->getBeginLoc()));
+    return Done{};
+  }
+
+  /// The plain totals in one go, then the rescaled sums, which need their maxima.
+  void combine(bool scaled) {
     CombineForm form;
-    form.variable = targets[i];
-    std::string base = targets[i].substr(0, targets[i].find('.'));
-    form.slots = freshName(unit, base + "Slots", taken);
-    form.type = typeOf(total);
-    form.combine = total.combine;
     form.shape = shape;
-    form.group = total.group;
-    text += writer(form);
+    form.group = region.group;
+    for (size_t i = 0; i < region.totals.size(); ++i) {
+      const Total &total = region.totals[i];
+      if ((total.combine == Combine::ScaledSum) != scaled || !writer) continue;
+      if (scaled) rescale(i);
+      CombineForm::Value value;
+      value.variable = targets[i];
+      value.slots = freshName(unit, targets[i].substr(0, targets[i].find_first_of(".[")) + "Slots", taken);
+      value.type = typeOf(total);
+      value.combine = total.combine;
+      form.values.push_back(std::move(value));
+    }
+    if (!form.values.empty()) text += writer(form);
+  }
+
+  void rescale(size_t i) {
+    const Total &total = region.totals[i];
+    std::string maximum;
+    for (size_t k = 0; k < region.totals.size(); ++k)
+      if (region.totals[k].combine == Combine::Maximum && textOf(unit, region.totals[k].input) == textOf(unit, total.maximumOf)) maximum = targets[k];
+    // Equal maxima may both be -INFINITY, whose difference is no number.
+    std::string exponential = exponentialIn(region.statements, total.baseTwo);
+    text += targets[i] + " *= " + own + " == " + maximum + " ? 1.0f : " + exponential + "(" + own + " - " + maximum + ");\n";
   }
 };
 
@@ -199,11 +236,18 @@ private:
   std::vector<Word> all;
 };
 
+/// Asking a cooperative group for itself, its size or a rank, or making one of threads that are there.
+bool asksGroup(const CallExpr *call) {
+  static const std::set<std::string> questions = {"this_thread_block", "tiled_partition", "thread_rank", "meta_group_rank", "meta_group_size", "size", "num_threads"};
+  const FunctionDecl *callee = call->getDirectCallee();
+  return callee && inCooperativeGroups(callee) && questions.count(callee->getNameAsString());
+}
+
 /// Computing it changes nothing: no call but of a thread index, no assignment.
 bool quiet(const Expr *expr) {
   bool quiet = true;
   walk(expr, [&](const Stmt *stmt) {
-    if (isa<CallExpr>(stmt)) quiet = quiet && cast<CallExpr>(stmt)->getDirectCallee() && calleeName(cast<CallExpr>(stmt)).compare(0, 5, "__ldg") == 0;
+    if (const auto *call = dyn_cast<CallExpr>(stmt)) quiet = quiet && call->getDirectCallee() && (calleeName(call).compare(0, 5, "__ldg") == 0 || asksGroup(call));
     if (const auto *op = dyn_cast<BinaryOperator>(stmt)) quiet = quiet && !op->isAssignmentOp();
     if (const auto *op = dyn_cast<UnaryOperator>(stmt)) quiet = quiet && !op->isIncrementDecrementOp();
   });
@@ -224,8 +268,7 @@ QualType typeOf(const Total &total) {
   QualType type;
   if (!total.place.decl) type = total.input.variable ? total.input.variable->getType() : total.input.expr->getType();
   else type = total.place.decl->getType();
-  type = type.getNonReferenceType();
-  while (const auto *array = type->getAsArrayTypeUnsafe()) type = array->getElementType();
+  type = innermostType(type);
   if (total.place.field >= 0) type = fieldAt(type, total.place.field)->getType();
   else if (!total.place.decl && total.input.field >= 0) type = fieldAt(type, total.input.field)->getType();
   return type.getUnqualifiedType();
@@ -237,6 +280,7 @@ std::string textOf(const Unit &unit, const SampleInput &input) {
     QualType type = input.variable ? input.variable->getType() : input.expr->getType();
     text += "." + fieldAt(type, input.field)->getNameAsString();
   }
+  if (input.cell >= 0) text += subscripts(input.variable, input.cell);
   return text;
 }
 

@@ -8,6 +8,7 @@
 // Limits: sum, product, maximum, minimum, and the maximum with rescaled sum of an online softmax; scans are no reductions.
 #include "step/reduction_edit.h"
 #include "step/source_text.h"
+#include <algorithm>
 
 namespace klineage {
 namespace {
@@ -27,7 +28,14 @@ Detection regions(const Version &version, bool shuffles) {
   Detection detection;
   for (const KernelModel &kernel : version.kernels) {
     BlockShape shape = blockShapeOf(kernel);
-    for (ReductionRegion &region : findReductions(version, kernel)) {
+    std::vector<Unexplained> rest;
+    auto found = findReductions(version, kernel, &rest);
+    for (const Unexplained &one : rest) {
+      Decline decline{"unsupported_form", version.unit.where(one.statement->getBeginLoc()), "the lanes exchange values, and this is not seen as a reduction: " + one.why};
+      bool known = std::any_of(detection.declines.begin(), detection.declines.end(), [&](const Decline &other) { return other.where == decline.where; });
+      if (shuffles && !known) detection.declines.push_back(std::move(decline));
+    }
+    for (ReductionRegion &region : found) {
       if (region.ownedByHelper || (region.shuffles > 0) != shuffles || (!shuffles && !region.exchange.shared)) continue;
       auto place = wholeStatements(version.unit, region.statements.front(), region.statements.back());
       std::string where = version.unit.where(region.statements.front()->getBeginLoc());

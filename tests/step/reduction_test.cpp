@@ -17,6 +17,7 @@ struct Found {
   std::unique_ptr<Unit> unit;
   KernelModel kernel;
   std::vector<ReductionRegion> regions;
+  std::vector<Unexplained> rest;
   explicit Found(std::string text) {
     auto parsed = Unit::parse(setOf(std::move(text)));
     if (!parsed) { ADD_FAILURE() << parsed.error().message(); return; }
@@ -25,7 +26,7 @@ struct Found {
     kernel.function = unit->kernels().front();
     std::vector<KernelModel> kernels;
     Environment environment;
-    regions = findReductions({*unit, kernels, environment}, kernel);
+    regions = findReductions({*unit, kernels, environment}, kernel, &rest);
   }
 };
 
@@ -35,7 +36,7 @@ std::string describe(const Found &found) {
     text += region.function->getNameAsString() + "[" + std::to_string(region.statements.size()) + "]";
     for (const auto &total : region.totals)
       text += std::string(" ") + name(total.combine) + " of " + (total.input.variable ? total.input.variable->getNameAsString() : "an expression") + " in " +
-              (total.place.decl ? total.place.decl->getNameAsString() : "the result") + (total.everyThread ? " everywhere" : " first") + " of " +
+              (total.place.decl ? total.place.decl->getNameAsString() : "the result") + (total.place.cell >= 0 ? "[" + std::to_string(total.place.cell) + "]" : "") + (total.everyThread ? " everywhere" : " first") + " of " +
               std::to_string(total.group);
     text += region.ownedByHelper ? " (helper)\n" : "\n";
   }
@@ -118,6 +119,41 @@ __global__ void k(const float *x, float *y) {
   EXPECT_EQ(describe(found), "k[1] maximum of m in m everywhere of 32 scaled sum of s in s everywhere of 32\n");
 }
 
+const char *const inPlace = R"(
+__device__ void best(float *v, int *unused) { for (int o = 1; o < 32; o <<= 1) *v = fmaxf(*v, __shfl_xor_sync(0xffffffffu, *v, o)); }
+__device__ void sums(float *v) {
+  for (int o = 16; o; o >>= 1)
+    for (int i = 0; i < 3; ++i) v[i] += __shfl_down_sync(0xffffffffu, v[i], o);
+}
+)";
+
+TEST(Reduction, AHelperThatWorksInPlaceLeavesATotalInEachElement) {
+  Found found(std::string(inPlace) + R"(__global__ void k(const float *x, float *y) {
+  float v[3];
+  for (int i = 0; i < 3; ++i) v[i] = x[i];
+  sums(v);
+  if (threadIdx.x == 0) for (int i = 0; i < 3; ++i) y[i] = v[i];
+})");
+  EXPECT_EQ(describe(found), "k[1] sum of v in v[0] first of 32 sum of v in v[1] first of 32 sum of v in v[2] first of 32\n");
+}
+
+TEST(Reduction, AnElementThatIsNotReadAgainIsNoTotal) {
+  Found found(std::string(inPlace) + "__global__ void k(const float *x, float *y) { float v[3] = {x[0], x[1]}; sums(v); if (threadIdx.x == 0) y[0] = v[1]; }");
+  EXPECT_EQ(describe(found), "k[1] sum of v in v[1] first of 32\n");
+}
+
+TEST(Reduction, AHelperThatIsGivenAnAddressLeavesTheTotalInTheVariable) {
+  Found found(std::string(inPlace) + "__global__ void k(const float *x, float *y) { float m = x[threadIdx.x]; best(&m, nullptr); y[threadIdx.x] = m; }");
+  EXPECT_EQ(describe(found), "k[1] maximum of m in m everywhere of 32\n");
+}
+
+TEST(Reduction, AVariableThatAPointerNamesIsLeftAloneAndSaidWhy) {
+  Found found(std::string(inPlace) + "__global__ void k(const float *x, float *y) { float m = x[threadIdx.x], *p = &m; best(&m, nullptr); y[threadIdx.x] = m + *p; }");
+  EXPECT_EQ(describe(found), "");
+  ASSERT_EQ(found.rest.size(), 1u);
+  EXPECT_EQ(found.rest.front().why, "a pointer may name m, which the lanes combine");
+}
+
 TEST(Reduction, AScanIsNoReduction) {
   Found found(R"(
 __global__ void k(const float *x, float *y) {
@@ -126,6 +162,8 @@ __global__ void k(const float *x, float *y) {
   y[threadIdx.x] = a;
 })");
   EXPECT_EQ(describe(found), "");
+  ASSERT_EQ(found.rest.size(), 1u);
+  EXPECT_EQ(found.rest.front().why, "what the lanes end with is no sum, product, maximum or minimum of one value of each lane");
 }
 
 TEST(Reduction, AMaximumThatStartsAtZeroIsNotTheMaximum) {
