@@ -1,6 +1,6 @@
 // Optimize: what -O2 does to scalars and loops, without the passes that would change how many memory accesses there are or how
-// wide they are (vectorizers, loop idioms, memcpy forming), and without unrolling that no pragma asked for. The order follows
-// LLVM's function simplification pipeline.
+// wide they are (vectorizers, loop idioms, memcpy forming). Short loops of a known length are unrolled whole, as nvcc does; others only where a
+// pragma asks for it. The order follows LLVM's function simplification pipeline.
 #include "device/emulated/analyses.h"
 #include "device/emulated/lowering.h"
 #include "llvm/Target/TargetMachine.h"
@@ -63,7 +63,7 @@ llvm::FunctionPassManager pipeline() {
   {
     LoopPassManager manager;
     manager.addPass(IndVarSimplifyPass(false));
-    manager.addPass(LoopFullUnrollPass(2, /*OnlyWhenForced=*/true));
+    manager.addPass(LoopFullUnrollPass(3, /*OnlyWhenForced=*/false));
     loops(std::move(manager), false);
   }
   clean();
