@@ -46,8 +46,10 @@ const InstanceShape instanceShapes[] = {
     {"tiny", "check", {2, 3, 2, 2}},
     {"off_by_one", "check", {33, 65, 17, 9}},
 };
-/// What the emulated device profiles, by the number of axes: about a million elements for two.
-const int64_t profileSizes[5][4] = {{}, {1 << 20}, {512, 1024}, {128, 128, 128}, {16, 64, 64, 64}};
+/// What the emulated device profiles, by the number of axes: about a million elements for two. With three the work is their product, and at sizes that
+/// show what tiles are worth a spread sample of the blocks must do.
+const int64_t profileSizes[5][4] = {{}, {1 << 20}, {512, 1024}, {512, 512, 256}, {16, 64, 64, 64}};
+const int profileBlocks[5] = {0, 0, 0, 64, 0}; ///< sample_blocks; 0 is all.
 
 class FolderWriter {
 public:
@@ -125,7 +127,9 @@ Json FolderWriter::instances() {
     made.push_back({{"name", name}, {"axes", values}, {"role", role}});
   };
   for (const InstanceShape &shape : instanceShapes) add(shape.name, shape.role, shape.sizes);
-  add("emulated_profile", "profile", profileSizes[std::min<size_t>(axes.size(), 4)]);
+  const size_t count = std::min<size_t>(axes.size(), 4);
+  add("emulated_profile", "profile", profileSizes[count]);
+  if (profileBlocks[count]) made.back()["sample_blocks"] = profileBlocks[count];
   made.back()["devices"] = {"emulated"};
   guess("/instances", "the sizes of the instances; where the kernel needs multiples, write the axis as {\"name\": ..., \"multiple_of\": ...}");
   return made;
