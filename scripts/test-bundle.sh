@@ -16,8 +16,9 @@ chmod 755 "$work"
 tar -C "$work" -xJf "$file"
 bundle=$work/klineage
 
-echo "needs: $(ldd "$bundle/bin/klineage" "$bundle/bin/klineage-cuda-worker" | awk '/=>/ {print $1}' | sort -u | tr '\n' ' ')"
-if ldd "$bundle/bin/klineage" "$bundle/bin/klineage-cuda-worker" | grep -E 'LLVM|clang|sqlite|stdc\+\+|isl|boost|cuda|cupti'; then
+needs=$(ldd "$bundle/bin/klineage" "$bundle/bin/klineage-cuda-worker" | awk '/=>/ {print $1}' | sort -u | tr '\n' ' ')
+echo "needs: $needs"
+if grep -qE 'LLVM|clang|sqlite|stdc\+\+|isl|boost|cuda|cupti' <<<"$needs"; then
   echo "a library that a GPU node may lack is linked" >&2; exit 1
 fi
 newest=$(objdump -T "$bundle/bin/klineage" "$bundle/bin/klineage-cuda-worker" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
