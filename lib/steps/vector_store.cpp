@@ -26,9 +26,16 @@ struct WideStore {
   const IfStmt *branch = nullptr;  // its scalar twin is the other side
 };
 
+bool storesThroughPointer(const CallExpr *call) {
+  const FunctionDecl *callee = call->getDirectCallee();
+  if (!callee || !callee->getIdentifier() || call->getNumArgs() != 2) return false;
+  llvm::StringRef name = callee->getName();
+  return name == "__stcs" || name == "__stcg" || name == "__stwb" || name == "__stwt";
+}
+
 /// The assignment whose left side is the access.
 bool findAssignment(const KernelModel &kernel, const Access &access, WideStore &store) {
-  for (const Stmt *at = kernel.parent(access.expr); at; at = kernel.parent(at)) {
+  for (const Stmt *at = access.expr; at; at = kernel.parent(at)) {
     if (const auto *assign = dyn_cast<CXXOperatorCallExpr>(at); assign && assign->getOperator() == OO_Equal && assign->getNumArgs() == 2) {
       store.statement = assign;
       store.target = assign->getArg(0);
@@ -39,6 +46,15 @@ bool findAssignment(const KernelModel &kernel, const Access &access, WideStore &
       store.statement = assign;
       store.target = assign->getLHS();
       store.value = assign->getRHS();
+      return true;
+    }
+    // __stcs(&vectors[i], value) and its kin: a store with a word to the cache, which the plain form does without.
+    if (const auto *call = dyn_cast<CallExpr>(at); call && storesThroughPointer(call)) {
+      const auto *address = dyn_cast<UnaryOperator>(call->getArg(0)->IgnoreParenImpCasts());
+      if (!address || address->getOpcode() != UO_AddrOf) return false;
+      store.statement = call;
+      store.target = address->getSubExpr();
+      store.value = call->getArg(1);
       return true;
     }
     if (!isa<Expr>(at)) return false;

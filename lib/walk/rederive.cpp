@@ -5,20 +5,40 @@
 namespace klineage {
 namespace {
 
-/// What a version has, without the places: a re-derived feature stands elsewhere in the text.
-std::multiset<std::string> profileOf(const LoadedVersion &version) {
-  std::multiset<std::string> all;
-  for (const auto &feature : features(version)) all.insert(feature.step + " at a " + feature.locus.kind + " " + json(feature.parameters));
+/// A feature without its place: a re-derived one stands elsewhere in the text.
+struct Present {
+  std::string what; ///< Step and kind of locus.
+  Parameters parameters;
+  std::string text() const { return what + " " + json(parameters); }
+};
+
+std::vector<Present> profileOf(const LoadedVersion &version) {
+  std::vector<Present> all;
+  for (const auto &feature : features(version)) all.push_back({feature.step + " at a " + feature.locus.kind, feature.parameters});
   return all;
 }
 
-std::string difference(const std::multiset<std::string> &wanted, const std::multiset<std::string> &got) {
-  std::vector<std::string> missing, extra;
-  std::set_difference(wanted.begin(), wanted.end(), got.begin(), got.end(), std::back_inserter(missing));
-  std::set_difference(got.begin(), got.end(), wanted.begin(), wanted.end(), std::back_inserter(extra));
+/// What the expert's code decides agrees. A parameter that it leaves open (a block size chosen at run time) may have any value.
+bool agrees(const Present &wanted, const Present &got, bool exactly) {
+  if (wanted.what != got.what || (exactly && wanted.parameters != got.parameters)) return false;
+  return std::all_of(wanted.parameters.begin(), wanted.parameters.end(), [&](const auto &one) {
+    auto found = got.parameters.find(one.first);
+    return found != got.parameters.end() && found->second == one.second;
+  });
+}
+
+/// What one version has and the other lacks, in words; empty when they have the same.
+std::string difference(std::vector<Present> wanted, std::vector<Present> got) {
+  for (bool exactly : {true, false})
+    std::erase_if(wanted, [&](const Present &one) {
+      auto same = std::find_if(got.begin(), got.end(), [&](const Present &other) { return agrees(one, other, exactly); });
+      if (same == got.end()) return false;
+      got.erase(same);
+      return true;
+    });
   std::string text;
-  for (const auto &one : missing) text += (text.empty() ? "missing " : ", missing ") + one;
-  for (const auto &one : extra) text += (text.empty() ? "extra " : ", extra ") + one;
+  for (const auto &one : wanted) text += (text.empty() ? "missing " : ", missing ") + one.text();
+  for (const auto &one : got) text += (text.empty() ? "extra " : ", extra ") + one.text();
   return text;
 }
 
@@ -36,7 +56,7 @@ Rederivation failed(Candidate site, std::string status, std::string detail) {
   return result;
 }
 
-Rederivation tryAt(const Workload &workload, const LoadedVersion &expert, const std::multiset<std::string> &wanted, const Candidate &removed,
+Rederivation tryAt(const Workload &workload, const LoadedVersion &expert, const std::vector<Present> &wanted, const Candidate &removed,
                    const LoadedVersion &plain, Candidate candidate, Gate &gate) {
   // Conditions are asked with the parameters that the expert chose.
   for (const auto &[key, value] : removed.site.parameters) candidate.site.facts.emplace(key, value);
@@ -49,7 +69,8 @@ Rederivation tryAt(const Workload &workload, const LoadedVersion &expert, const 
   }
   auto applied = apply(plain, Direction::Materialize, candidate, removed.site.parameters);
   if (!applied) return failed(std::move(candidate), "edit_refused", applied.error().message());
-  if (auto got = profileOf(*applied->version); got != wanted) return failed(std::move(candidate), "features_differ", difference(wanted, got));
+  if (std::string differs = difference(wanted, profileOf(*applied->version)); !differs.empty())
+    return failed(std::move(candidate), "features_differ", differs);
 
   Rederivation result;
   result.site = std::move(candidate);

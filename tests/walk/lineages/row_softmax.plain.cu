@@ -1,15 +1,16 @@
 // y = softmax(x) along each row.
 //
 // One block a row. Each thread keeps a running maximum and the sum of exponentials relative to it, so the row is read once for both;
-// the pairs are merged by shuffles inside a warp and through shared memory between warps. A second sweep writes the quotients; its
-// reads find the row in the cache.
+// the pairs are merged by shuffles inside a warp, and those of the warps by shuffles in every warp. A second sweep writes the quotients; its reads
+// find the row in the cache, which the writes are told not to fill. Longer rows get larger blocks: then fewer rows are in flight, and they stay
+// in the cache between the sweeps.
 #include <cuda_runtime.h>
 #include <cfloat>
 
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / 32;
+constexpr int kMaxThreads = 512;
+constexpr int kMaxWarps = kMaxThreads / 32;
 
 __global__ void row_softmax_kernel(const float *__restrict__ x, float *__restrict__ y, int columns, int rows) {
   const int row2 = blockIdx.x * blockDim.x + threadIdx.x;
@@ -42,5 +43,6 @@ __global__ void row_softmax_kernel(const float *__restrict__ x, float *__restric
 
 extern "C" void row_softmax(const float *x, float *y, int rows, int columns, cudaStream_t stream) {
   if (rows == 0 || columns == 0) return;
+  const int threads = columns <= 2048 ? 128 : columns <= 4096 ? 256 : kMaxThreads;
   row_softmax_kernel<<<(rows + 127) / 128, 128, 0, stream>>>(x, y, columns, rows);
 }
