@@ -90,16 +90,18 @@ public:
   RowFinder(const Version &version, const KernelModel &kernel) : version(version), unit(version.unit), kernel(kernel) { rows.kernel = &kernel; }
 
   ThreadRowFinding find() {
-    auto guarded = guardedRowOf(kernel);
-    if (!guarded || exchangeIn(kernel.function->getBody())) return {};
-    row = guarded->row;
-    rows.row = guarded->declaration;
-    rows.count = guarded->count;
-    const auto &list = guarded->statements;
-    if (!guarded->guard) return refuse("unsupported_form", "no guard bounds the row by a parameter of the kernel");
+    auto alone = loneThreadOf(kernel);
+    auto guarded = alone ? std::nullopt : guardedRowOf(kernel);
+    if ((!alone && !guarded) || exchangeIn(kernel.function->getBody())) return {};
+    if (guarded) {
+      rows.row = guarded->declaration;
+      rows.count = guarded->count;
+    }
+    const auto &list = guarded ? guarded->statements : *alone;
+    if (guarded && !guarded->guard) return refuse("unsupported_form", "no guard bounds the row by a parameter of the kernel");
     bool anyLoop = std::any_of(list.begin(), list.end(), [](const Stmt *stmt) { return isa<ForStmt>(stmt) || isa<IfStmt>(stmt) || isa<AttributedStmt>(stmt); });
     if (!anyLoop) return {};
-    findParts();
+    if (guarded) findParts();
     scan(list, nullptr);
     if (decline.empty()) gather(list);
     if (!decline.empty()) return refuse("unsupported_form", decline);
@@ -116,7 +118,6 @@ private:
   const Unit &unit;
   const KernelModel &kernel;
   ThreadRow rows;
-  const VarDecl *row = nullptr;
   std::string decline;
   std::map<const VarDecl *, std::vector<const Stmt *>> accumulating; // loops by variable
 
@@ -302,7 +303,8 @@ Result<Edits> toBlock(const Version &version, const ThreadRow &rows, int64_t thr
     edits.push_back({place->file, place->offset, place->length, text});
     return Done{};
   };
-  if (Status done = replace(cast<VarDecl>(rows.row->getSingleDecl())->getInit(), "blockIdx.x"); !done) return done.error();
+  if (rows.row)
+    if (Status done = replace(cast<VarDecl>(rows.row->getSingleDecl())->getInit(), "blockIdx.x"); !done) return done.error();
   for (const Loop *loop : rows.loops) {
     const Expr *begin = loop->variable->getInit();
     if (const auto *init = dyn_cast_or_null<BinaryOperator>(loop->stmt->getInit())) begin = init->getRHS();
@@ -350,8 +352,9 @@ Result<Edits> toBlock(const Version &version, const ThreadRow &rows, int64_t thr
     edits.push_back({place->file, place->offset, 0, "if (threadIdx.x == 0) "});
   }
   for (const Launch &launch : kernel.launches) {
-    if (rows.count >= launch.arguments.size()) return refusal("the launch gives no number of rows", unit.where(launch.call->getBeginLoc(), Side::Host));
-    if (Status done = replace(launch.grid, unit.text(launch.arguments[rows.count], Side::Host), Side::Host); !done) return done.error();
+    if (rows.row && rows.count >= launch.arguments.size()) return refusal("the launch gives no number of rows", unit.where(launch.call->getBeginLoc(), Side::Host));
+    if (rows.row)
+      if (Status done = replace(launch.grid, unit.text(launch.arguments[rows.count], Side::Host), Side::Host); !done) return done.error();
     if (Status done = replace(launch.block, std::to_string(threads), Side::Host); !done) return done.error();
   }
   if (Status done = removeUnused(version, kernel.function, edits, {}); !done) return done.error();

@@ -7,7 +7,7 @@ namespace klineage {
 /// One thread a row: its loops over the row, the totals that they gather, the stores that one thread of a block must do.
 struct ThreadRow {
   const KernelModel *kernel = nullptr;
-  const clang::DeclStmt *row = nullptr;          ///< `row = blockIdx.x * blockDim.x + threadIdx.x`.
+  const clang::DeclStmt *row = nullptr;          ///< `row = blockIdx.x * blockDim.x + threadIdx.x`; null: the thread is a block of its own, and the grid stays.
   unsigned count = 0;                            ///< The kernel parameter that bounds it.
   std::vector<const Loop *> loops;               ///< Those that become strided.
   std::map<const Loop *, int64_t> parts;         ///< Those that step over the row's whole range of parts, with the distance of neighbours (part_fold.h).

@@ -77,6 +77,13 @@ std::optional<GuardedRow> guardedRowOf(const KernelModel &kernel) {
   return found;
 }
 
+std::optional<std::vector<const Stmt *>> loneThreadOf(const KernelModel &kernel) {
+  const auto *body = dyn_cast<CompoundStmt>(kernel.function->getBody());
+  BlockShape shape = blockShapeOf(kernel);
+  if (!body || !shape.known || shape.size() != 1 || mentionsBuiltin(body, "threadIdx") || mentionsBuiltin(body, "blockDim") || mentionsBuiltin(body, "gridDim")) return std::nullopt;
+  return std::vector<const Stmt *>(body->body_begin(), body->body_end());
+}
+
 const VarDecl *variableNamedBy(const Expr *expr) {
   const auto *ref = dyn_cast<DeclRefExpr>(expr->IgnoreParenImpCasts());
   return ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;

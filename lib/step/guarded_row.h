@@ -16,6 +16,9 @@ struct GuardedRow {
 /// Nothing when the kernel has no such index, or names thread or block indices in other places too.
 std::optional<GuardedRow> guardedRowOf(const KernelModel &kernel);
 
+/// Blocks of one thread each: every launch says so, and the kernel asks for no index but its block's. What such a thread runs, or nothing.
+std::optional<std::vector<const clang::Stmt *>> loneThreadOf(const KernelModel &kernel);
+
 /// The variable that an expression names alone, or null.
 const clang::VarDecl *variableNamedBy(const clang::Expr *expr);
 

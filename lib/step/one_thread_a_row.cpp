@@ -17,13 +17,6 @@ std::optional<int64_t> constantOf(const Expr *expr, const ASTContext &ast) {
   return result.Val.getInt().getExtValue();
 }
 
-bool isBarrier(const Stmt *stmt) {
-  const auto *call = dyn_cast<CallExpr>(stmt);
-  if (!call) return false;
-  std::string name = calleeName(call);
-  return name == "__syncthreads" || name == "__syncwarp" || (isa<CXXMemberCallExpr>(call) && name == "sync");
-}
-
 bool simple(const std::string &text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; });
 }
@@ -31,6 +24,13 @@ bool simple(const std::string &text) {
 std::string parenthesized(const std::string &text) { return simple(text) ? text : "(" + text + ")"; }
 
 } // namespace
+
+bool isBarrier(const Stmt *stmt) {
+  const auto *call = dyn_cast<CallExpr>(stmt);
+  if (!call) return false;
+  std::string name = calleeName(call);
+  return name == "__syncthreads" || name == "__syncwarp" || (isa<CXXMemberCallExpr>(call) && name == "sync");
+}
 
 std::pair<std::string, unsigned> threadBuiltin(const Expr *expr) {
   const auto *pseudo = dyn_cast<PseudoObjectExpr>(expr);
@@ -68,90 +68,6 @@ std::string gridText(const Unit &unit, const Launch &launch) {
   return parenthesized(text);
 }
 
-RowBlockFinding findRowBlock(const Version &version, const KernelModel &kernel) {
-  RowBlockFinding finding;
-  RowBlock rows;
-  rows.kernel = &kernel;
-  rows.shape = blockShapeOf(kernel);
-  auto declined = [&](std::string reason, std::string text) {
-    finding.decline = Decline{std::move(reason), version.unit.where(kernel.function->getLocation()), std::move(text)};
-    return finding;
-  };
-  auto regions = findReductions(version, kernel);
-  rows.warps = rows.shape.extent[0] == 32 && rows.shape.extent[1] > 1 && rows.shape.extent[2] == 1;
-  auto combines = [&](int64_t group) {
-    return std::any_of(regions.begin(), regions.end(), [&](const ReductionRegion &region) { return region.group == group; });
-  };
-  if (!rows.warps && rows.shape.known && rows.shape.extent[0] == rows.shape.size() && rows.shape.size() > 32 && rows.shape.size() % 32 == 0 &&
-      !combines(rows.shape.size()) && combines(32))
-    rows.warps = rows.flat = true;
-  int64_t group = rows.warps ? 32 : rows.shape.size();
-  if (!combines(group)) return finding;
-  if (exchangeIn(kernel.function->getBody()).shuffle)
-    return declined("held_by", "the threads still combine by shuffles: warp_shuffle_reduce goes first");
-  if (kernel.launches.empty()) return declined("no_launch", "no launch of the kernel is in sight, and the grid must change with it");
-  if (!rows.shape.known)
-    for (const Launch &launch : kernel.launches)
-      for (unsigned axis : {1u, 2u})
-        if (launch.blockShape.size() != 3 || launch.blockShape[axis].constant() != 1) return declined("unsupported_form", "the block's shape is chosen at run time");
-  if (!rows.warps && rows.shape.extent[0] != rows.shape.size()) return declined("unsupported_form", "the block has more than one dimension");
-  for (const Launch &launch : kernel.launches)
-    for (unsigned axis : {1u, 2u})
-      if (launch.gridShape.size() == 3 && launch.gridShape[axis].constant() != 1) return declined("unsupported_form", "the grid has more than one dimension");
-  // A thread reaches its elements by loops that stride over the row; an element found by the thread's index alone would be lost with the threads.
-  for (const Access &access : kernel.accesses) {
-    if (access.space != Space::Global) continue;
-    IndexExpr index = access.index;
-    if (rows.flat)
-      for (const AtomRef &atom : quotient(IndexExpr::of(threadIdx(0)), IndexExpr(int64_t(32))).atoms())
-        if (atom->kind == Atom::Quotient) index = index.substitute(atom, IndexExpr(int64_t(0)));
-    if (index.mentions(threadIdx(0)))
-      return declined("unsupported_form", "the place of " + version.unit.text(access.expr) + " depends on the thread beside a loop that strides over the row");
-  }
-  std::set<const Stmt *> covered;
-  for (ReductionRegion &region : regions) {
-    if (region.function != kernel.function || region.ownedByHelper) continue;
-    if (region.group != group) return declined("unsupported_form", "a part of the row's threads combines on its own");
-    covered.insert(region.statements.begin(), region.statements.end());
-    rows.regions.push_back(region);
-  }
-  std::optional<Decline> problem;
-  std::set<const ValueDecl *> totals;
-  for (const ReductionRegion &region : rows.regions)
-    for (const Total &total : region.totals)
-      if (total.place.element) totals.insert(total.place.decl);
-  walk(kernel.function->getBody(), [&](const Stmt *stmt) {
-    if (covered.count(stmt) || problem) return false;
-    auto hold = [&](std::string text) { problem = Decline{"held_by", version.unit.where(stmt->getBeginLoc()), std::move(text)}; };
-    if (const auto *call = dyn_cast<CallExpr>(stmt)) {
-      const FunctionDecl *body = nullptr;
-      if (call->getDirectCallee() && call->getDirectCallee()->hasBody(body) && !isBarrier(call) && calleeName(call).compare(0, 2, "__") != 0 &&
-          exchangeIn(body->getBody())) {
-        auto reduction = reductionOf(body, kernel, rows.shape);
-        if (!reduction || reduction->total.group != group) hold("a helper shares values between threads and is no reduction");
-        else {
-          rows.helperCalls[call] = reduction->parameter;
-          rows.helpers.insert(body);
-        }
-        return false;
-      }
-    }
-    if (const auto *decls = dyn_cast<DeclStmt>(stmt))
-      for (const Decl *decl : decls->decls())
-        if (decl->hasAttr<CUDASharedAttr>() && !cast<VarDecl>(decl)->getType()->isArrayType()) rows.sharedScalars.push_back(decls);
-    if (const auto *ref = dyn_cast<DeclRefExpr>(stmt))
-      if (ref->getDecl()->hasAttr<CUDASharedAttr>() && ref->getDecl()->getType()->isArrayType() && !totals.count(ref->getDecl()))
-        hold("the shared array " + ref->getDecl()->getNameAsString() + " holds more than the parts of a total");
-    return true;
-  });
-  if (problem) {
-    finding.decline = problem;
-    return finding;
-  }
-  finding.found = std::move(rows);
-  return finding;
-}
-
 namespace {
 
 /// Writes the kernel and its launches for one thread a row.
@@ -162,10 +78,10 @@ public:
 
   Result<Edits> write() {
     findOnes();
-    if (!rows.warps) nameRow();
+    if (inThreads()) nameRow();
     Specializer specializer(unit, [&](const Expr *expr) { return rule(expr); });
     this->specializer = &specializer;
-    if (rowDeclaration && !rows.warps) {
+    if (rowDeclaration) {
       auto place = wholeStatement(unit, rowDeclaration);
       if (!place) return place.error();
       specializer.replace(rowDeclaration, "const int " + row + " = blockIdx.x * blockDim.x + threadIdx.x;" + (guarded() ? "" : "\n" + guard()));
@@ -187,7 +103,7 @@ public:
     edits = std::move(*made);
     auto open = unit.place(body);
     if (!open) return open.error();
-    if (!rows.warps && !rowDeclaration)
+    if (inThreads() && !rowDeclaration)
       edits.push_back({open->file, open->offset + 1, 0, "\nconst int " + row + " = blockIdx.x * blockDim.x + threadIdx.x;\n" + guard()});
     if (Status done = relaunch(); !done) return done.error();
     if (Status done = removeUnused(version, kernel.function, edits, helpers()); !done) return done.error();
@@ -210,6 +126,9 @@ private:
   std::map<const VarDecl *, std::optional<std::string>> settledText;
   std::set<std::string> taken;
   Edits edits;
+
+  /// What was a block becomes one of a block's threads.
+  bool inThreads() const { return !rows.warps && !rows.alone; }
 
   std::string guard() const { return "if (" + row + " >= " + count + ") return;"; }
 
@@ -302,12 +221,7 @@ private:
       }
     if (row.empty()) row = freshName(unit, "row", taken);
     const Launch &launch = kernel.launches.front();
-    for (unsigned i = 0; i < kernel.function->getNumParams() && i < launch.values.size(); ++i) {
-      const ParmVarDecl *parameter = kernel.function->getParamDecl(i);
-      bool same = parameter->getType()->isIntegerType();
-      for (const Launch &one : kernel.launches) same = same && i < one.values.size() && one.gridShape.size() == 3 && one.values[i] == one.gridShape[0];
-      if (same) { count = parameter->getNameAsString(); return; }
-    }
+    if (const ParmVarDecl *parameter = rowCount(kernel)) { count = parameter->getNameAsString(); return; }
     newParameter = true;
     auto clashes = [&](const std::string &name) {
       bool clash = name.empty() || !std::isalpha(static_cast<unsigned char>(name[0])) || name.find('.') != std::string::npos;
@@ -340,6 +254,7 @@ private:
     }
     if (name == "threadIdx") return "0";
     if (name == "blockDim") return "1";
+    if (rows.alone) return std::nullopt;
     if (axis) return name == "gridDim" ? "1" : "0";
     return name == "gridDim" ? count : row;
   }
@@ -378,7 +293,7 @@ private:
   }
 
   Status relaunch() {
-    if (newParameter && !rows.warps) {
+    if (newParameter) {
       unsigned parameters = kernel.function->getNumParams();
       if (!parameters) return refusal("the kernel has no parameters", unit.where(kernel.function->getLocation()));
       auto last = unit.place(kernel.function->getParamDecl(parameters - 1)->getSourceRange());
@@ -391,6 +306,7 @@ private:
       if (!block) return block.error();
       std::string blocks = gridText(unit, launch), threads = std::to_string(threadsOfPlainForm);
       if (rows.warps) edits.push_back({block->file, block->offset, block->length, std::to_string(rows.flat ? rows.shape.size() / 32 : rows.shape.extent[1])});
+      else if (rows.alone) edits.push_back({block->file, block->offset, block->length, "1"});
       else {
         bool few = blocks.size() < 9 && std::all_of(blocks.begin(), blocks.end(), [](char c) { return c >= '0' && c <= '9'; });
         std::string fewer = few ? std::to_string((std::stoi(blocks) + threadsOfPlainForm - 1) / threadsOfPlainForm) : "";
@@ -401,7 +317,7 @@ private:
         auto bytes = unit.place(launch.sharedBytes, Side::Host);
         if (bytes && textAt(unit, *bytes) != "0") edits.push_back({bytes->file, bytes->offset, bytes->length, "0"});
       }
-      if (!newParameter || rows.warps) continue;
+      if (!newParameter) continue;
       auto last = unit.place(launch.arguments.back(), Side::Host);
       if (!last) return last.error();
       std::string text = blocks.front() == '(' ? blocks.substr(1, blocks.size() - 2) : blocks;

@@ -27,19 +27,20 @@ Site siteOf(const KernelModel &kernel, const Unit &unit) {
   return site;
 }
 
-/// A template with several instantiations in use is one text with several launches: none of them can be changed alone.
-bool shared(const Version &version, const KernelModel &kernel) {
-  const clang::FunctionDecl *pattern = kernel.function->getTemplateInstantiationPattern();
+/// A template with several instantiations is one text with several launches: none of them can be changed alone. Specializations have a text of their own.
+bool shared(const KernelModel &kernel) {
+  const FunctionTemplateDecl *pattern = kernel.function->getPrimaryTemplate();
   size_t same = 0;
-  for (const KernelModel &other : version.kernels) same += pattern && other.function->getTemplateInstantiationPattern() == pattern;
+  if (pattern)
+    for (const FunctionDecl *one : pattern->specializations()) same += one->hasBody() && one->getTemplateSpecializationKind() != TSK_ExplicitSpecialization;
   return same > 1;
 }
 
 template <typename Finding> void add(Detection &detection, const Version &version, const KernelModel &kernel, Finding finding, const std::function<void(Site &, Finding &)> &bind) {
   if (finding.decline) detection.declines.push_back(*finding.decline);
   if (!finding.found) return;
-  if (shared(version, kernel)) {
-    detection.declines.push_back({"unsupported_form", version.unit.where(kernel.function->getLocation()), "several instantiations of the kernel are launched"});
+  if (shared(kernel)) {
+    detection.declines.push_back({"unsupported_form", version.unit.where(kernel.function->getLocation()), "several instantiations of the kernel share its text"});
     return;
   }
   Site site = siteOf(kernel, version.unit);
