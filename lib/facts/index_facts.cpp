@@ -58,18 +58,21 @@ Operand divisible(const FactScope &scope, const std::vector<Operand> &arguments)
   if (!constant || *constant <= 0) return Operand::of(violated("nothing is a multiple of " + arguments[1].label + ", which is not positive"));
   int64_t n = *constant;
   // A launch that is only reached when the remainder is zero settles it.
-  bool everyLaunch = !scope.kernel.launches.empty();
+  bool everyLaunch = !scope.kernel.launches.empty(), compared = false;
   const auto *function = scope.kernel.function;
   for (const Launch &launch : scope.kernel.launches) {
     std::map<std::string, IndexExpr> bound;
     for (unsigned i = 0; i < function->getNumParams() && i < launch.values.size(); ++i)
       if (function->getParamDecl(i)->getType()->isIntegralOrEnumerationType()) bound[parameter(function->getParamDecl(i))->key] = launch.values[i];
-    IndexExpr rest = remainder(value->substitute(bound), n);
-    bool known = rest == zero();
+    for (unsigned axis = 0; axis < launch.blockShape.size(); ++axis) bound[blockDim(axis)->key] = launch.blockShape[axis];
+    IndexExpr launched = value->substitute(bound), rest = remainder(launched, n);
+    bool known = rest == zero() || knownDivisor(launched) % n == 0; // min(32 * warps, 1024)
+    compared |= !known;
     for (const Comparison &fact : launch.known) known |= fact.relation == Comparison::Equal && !(rest == zero()) && fact.difference == rest;
     everyLaunch &= known;
   }
-  if (everyLaunch) return Operand::of(holds(arguments[0].label + " is a multiple of " + std::to_string(n) + ": the host launches the kernel only then"));
+  if (everyLaunch)
+    return Operand::of(holds(arguments[0].label + " is a multiple of " + std::to_string(n) + (compared ? ": the host launches the kernel only then" : " in every launch")));
   std::string words = "a multiple of " + std::to_string(n);
   return Operand::of(overCases(scope, arguments[0], *value, [&](const IndexExpr &v) { return dividesAll(scope, v, n); }, "is " + words, "is not " + words));
 }

@@ -108,6 +108,21 @@ TEST_F(Facts, WithoutAWorkloadOnlyTheCodeDecides) {
   expect("block_size_x == 128", Truth::Holds);
 }
 
+TEST(FactsOfLaunches, ABlockOfRunTimeSizeIsAMultipleWhenEveryLaunchSaysSo) {
+  Lifted code = liftText(R"(
+__global__ void scaled(float *a, int n) { a[blockIdx.x * blockDim.x + threadIdx.x] = n; }
+extern "C" void launch(float *a, int n, cudaStream_t stream) {
+  const int wanted = (n + 31) / 32 * 32;
+  scaled<<<n, wanted < 1024 ? wanted : 1024, 0, stream>>>(a, n);
+  scaled<<<n, 32 * n, 0, stream>>>(a, n);
+}
+)");
+  FactBindings bindings{{"threads", IndexExpr::of(blockDim(0))}};
+  auto ask = [&](const char *text) { return Condition::parse(text)->evaluate({code.kernel(), Environment(), bindings}).truth; };
+  EXPECT_EQ(ask("divisible(threads, 32)"), Truth::Holds);
+  EXPECT_EQ(ask("divisible(threads, 64)"), Truth::Unknown);
+}
+
 TEST_F(Facts, UnknownIsNeverTakenForHolds) {
   expect("divisible(n, 4) or arch >= 80", Truth::Holds);
   expect("divisible(n, 4) and arch >= 80", Truth::Unknown);
