@@ -69,7 +69,9 @@ std::optional<Exponential> exponential(const Stmt *stmt) {
   return Exponential{calleeName(call), difference->getLHS(), difference->getRHS()};
 }
 
-bool close(double a, double b) { return a == b || std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)); }
+bool close(double a, double b) {
+  return a == b || (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)));
+}
 
 /// One key for each element that a load reads, whatever the counter of its loop is called.
 Lockstep::MemoryKey keysFor(const KernelModel &kernel, const Loop *loop) {

@@ -15,6 +15,17 @@ bool loneBarrier(const Stmt *stmt) {
   return call && exchangeIn(call).barrier && !exchangeIn(call).shared && !exchangeIn(call).shuffle;
 }
 
+/// A member of cub::BlockReduce or cub::WarpReduce.
+bool isLibraryReduction(const CallExpr *call) {
+  const auto *method = dyn_cast_or_null<CXXMethodDecl>(call->getDirectCallee());
+  if (!method) return false;
+  std::string name = method->getParent()->getNameAsString();
+  bool library = false;
+  for (const DeclContext *space = method->getParent(); space; space = space->getParent())
+    if (const auto *named = dyn_cast<NamespaceDecl>(space)) library = library || named->getNameAsString() == "cub";
+  return library && (name == "BlockReduce" || name == "WarpReduce");
+}
+
 void helpersIn(const Stmt *stmt, std::set<const FunctionDecl *> &found) {
   if (!stmt) return;
   if (const auto *call = dyn_cast<CallExpr>(stmt)) {
@@ -78,8 +89,11 @@ private:
         bool helper = !isShuffle(call) && callee && callee->hasBody(body) && searched.count(body);
         if (helper && holdsRegions(body)) {
           if (looked.insert(body).second) look(body->getBody(), nullptr);
-        } else if (statement && (isShuffle(call) || (helper && exchangeIn(body->getBody()).shuffle))) {
-          if (std::none_of(rest.begin(), rest.end(), [&](const Unexplained &one) { return one.statement == statement; })) rest.push_back({statement, failures.at(statement)});
+        } else if (statement && (isShuffle(call) || isLibraryReduction(call) || (helper && exchangeIn(body->getBody()).shuffle))) {
+          std::string why = failures.at(statement);
+          if (isLibraryReduction(call)) why = "the reduction is a library's own, and no statement of the sources holds it";
+          else if (isShuffle(call) && call->getType()->isRecordType()) why = "it combines values of " + call->getType().getUnqualifiedType().getAsString() + ", whose arithmetic is not followed";
+          if (std::none_of(rest.begin(), rest.end(), [&](const Unexplained &one) { return one.statement == statement; })) rest.push_back({statement, why});
         }
       }
       for (const Stmt *child : stmt->children()) look(child, statement);

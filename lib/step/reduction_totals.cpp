@@ -7,7 +7,10 @@ using namespace clang;
 
 namespace {
 
-bool close(double a, double b) { return a == b || std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)); }
+/// Infinite values explain nothing: a product of many large integers would be anything.
+bool close(double a, double b) {
+  return std::isfinite(a) && std::isfinite(b) && (a == b || std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)));
+}
 
 double fold(Combine combine, double a, double b) {
   switch (combine) {

@@ -97,8 +97,13 @@ RowBlockFinding findRowBlock(const Version &version, const KernelModel &kernel) 
     if (rows.flat)
       for (const AtomRef &atom : quotient(IndexExpr::of(threadIdx(0)), IndexExpr(int64_t(32))).atoms())
         if (atom->kind == Atom::Quotient) index = index.substitute(atom, IndexExpr(int64_t(0)));
-    if (index.mentions(threadIdx(0)))
-      return declined("unsupported_form", "the place of " + version.unit.text(access.expr) + " depends on the thread beside a loop that strides over the row");
+    if (!index.mentions(threadIdx(0))) continue;
+    // Element threadIdx.x + threads * i of round i: a thread counts its rounds, often to keep its part of the row in registers.
+    for (const Loop *loop : access.loops)
+      if (index.coefficient(threadIdx(0)).constant() == 1 && index.coefficient(loopVariable(loop->variable)).constant() == group)
+        return declined("unsupported_form", "the threads count rounds (" + version.unit.text(access.expr) + " is element threadIdx.x + " + std::to_string(group) + " * " +
+                                                loop->variable->getNameAsString() + " of the row), and rounds are not turned into a loop over the row");
+    return declined("unsupported_form", "the place of " + version.unit.text(access.expr) + " depends on the thread beside a loop that strides over the row");
   }
   std::set<const Stmt *> covered;
   for (ReductionRegion &region : regions) {

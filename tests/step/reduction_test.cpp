@@ -154,6 +154,32 @@ TEST(Reduction, AVariableThatAPointerNamesIsLeftAloneAndSaidWhy) {
   EXPECT_EQ(found.rest.front().why, "a pointer may name m, which the lanes combine");
 }
 
+TEST(Reduction, AMaximumWithItsPlaceIsNoTotalOfOneValue) {
+  const char *const pair = R"(
+__device__ void larger(float *value, int *place) {
+  float v = *value;
+  int at = *place;
+  for (int o = 1; o < 32; o <<= 1) {
+    float w = __shfl_down_sync(0xffffffffu, v, o);
+    int there = __shfl_down_sync(0xffffffffu, at, o);
+    if (w > v) { v = w; at = there; }
+  }
+  *value = v;
+  *place = at;
+}
+__global__ void k(const float *x, float *y, int *z) {
+  float best = -1e8f;
+  int at = 0;
+  for (int i = threadIdx.x; i < 100; i += 32) if (x[i] > best) { best = x[i]; at = i; }
+  larger(&best, &at);
+  if (threadIdx.x == 0) { y[0] = best; z[0] = at; }
+}
+)";
+  Found found(pair);
+  EXPECT_EQ(describe(found), "");
+  EXPECT_EQ(found.rest.size(), 1u);
+}
+
 TEST(Reduction, AScanIsNoReduction) {
   Found found(R"(
 __global__ void k(const float *x, float *y) {
