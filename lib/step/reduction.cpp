@@ -317,9 +317,35 @@ private:
     }
     if (returns) outs.push_back({TotalPlace{}, {trial.positive.returned(), trial.negative.returned()}});
     if (!classifyAll(classifier, outs, region.totals)) return refused(outs.empty() ? "nothing that it combines is used afterwards" : "what the lanes end with is no sum, product, maximum or minimum of one value of each lane");
+    if (Status kept = keepDeclarations(region, order, end); !kept) return kept;
     region.group = region.totals.front().group;
     for (const Total &total : region.totals)
       if (total.group != region.group) return refused("groups of two sizes combine in one stretch");
+    return Done{};
+  }
+
+  /// What the statements declare and only later code fills stays: slots that are used again, a variable that has no value yet.
+  static Status keepDeclarations(ReductionRegion &region, const TextOrder &order, unsigned end) {
+    auto isTotal = [&](const Decl *decl) {
+      return std::any_of(region.totals.begin(), region.totals.end(), [&](const Total &total) { return total.place.decl == decl; });
+    };
+    for (const Stmt *stmt : region.statements) {
+      const auto *decls = dyn_cast<DeclStmt>(stmt);
+      if (!decls || std::find(region.kept.begin(), region.kept.end(), stmt) != region.kept.end()) continue;
+      const VarDecl *needed = nullptr;
+      bool rewritten = false;
+      for (const Decl *one : decls->decls()) {
+        const auto *decl = dyn_cast<VarDecl>(one);
+        if (!decl) continue;
+        bool shared = decl->hasAttr<CUDASharedAttr>(), total = isTotal(decl);
+        rewritten = rewritten || (total && !shared); // it is declared anew with its input
+        for (const auto &[ref, at] : order.references)
+          if (ref->getDecl() == decl && at >= end && (!total || (shared && order.stores.count(ref)))) needed = decl;
+        if (needed == decl && !shared && decl->getInit()) return refused("it declares " + decl->getNameAsString() + ", which later code uses");
+      }
+      if (needed && rewritten) return refused("one declaration holds a total and " + needed->getNameAsString() + ", which later code uses");
+      if (needed) region.kept.push_back(stmt);
+    }
     return Done{};
   }
 
