@@ -46,7 +46,7 @@ ${rows}  };
   return klineage_main_klineage(argc, argv);
 }
 ")
-  set(rooms walk materialize retrieve report init record step_table steps step gate device facts model workload source lineage_db support)
+  set(rooms walk materialize retrieve report init record step_table steps step planted mutate gate device facts model workload source lineage_db support)
   set(archives "")
   foreach(room ${rooms})
     get_target_property(type kl_${room} TYPE)

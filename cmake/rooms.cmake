@@ -2,11 +2,11 @@
 # lib/device keeps its two devices in sub-folders, which belong to the same room.
 
 # LLVM's and Clang's headers are parsed once, in the source room; rooms above it reuse that.
-set(KLINEAGE_PCH_ROOMS init model facts step steps device gate record walk materialize retrieve)
+set(KLINEAGE_PCH_ROOMS mutate planted init model facts step steps device gate record walk materialize retrieve)
 
 # Tools that need the gate at most, and rooms whose tests link that room and what it uses, and nothing above.
 set(KLINEAGE_LOW_TOOLS klineage gate doctor)
-set(KLINEAGE_LOW_ROOMS support source model facts workload init device gate lineage_db)
+set(KLINEAGE_LOW_ROOMS support source mutate model facts workload init device gate planted lineage_db)
 
 function(klineage_room name)
   cmake_parse_arguments(ROOM "" "DIR" "USES;LIBS" ${ARGN})
@@ -88,6 +88,31 @@ std::span<const RegisteredStep> registeredSteps() { return {table, std::size(tab
   target_link_libraries(kl_step_table PUBLIC kl_steps)
 endfunction()
 
+# The same for the families of planted faults, lib/mutate/operators/*.cpp.
+function(klineage_operator_table)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/lib/mutate/operators/*.cpp)
+  list(SORT files)
+  set(decls "")
+  set(rows "")
+  foreach(file ${files})
+    get_filename_component(stem ${file} NAME_WE)
+    string(APPEND decls "extern const Operator ${stem};\n")
+    string(APPEND rows "    {\"${stem}\", &${stem}},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/operator_table.cpp @ONLY CONTENT
+"// Written by CMake from the files of lib/mutate/operators.
+#include \"mutate/operator.h\"
+namespace klineage::mutate {
+${decls}namespace {
+const RegisteredOperator table[] = {
+${rows}};
+} // namespace
+std::span<const RegisteredOperator> registeredOperators() { return table; }
+} // namespace klineage::mutate
+")
+  target_sources(kl_mutate PRIVATE ${CMAKE_BINARY_DIR}/generated/operator_table.cpp)
+endfunction()
+
 # tools/<name>.cpp becomes build/bin/klineage-<name>; tools/klineage.cpp is the front door.
 # A tool's help is its page docs/cli/<name>.md, given to it as <name>_help.h: one source for each word.
 function(klineage_tools)
@@ -115,6 +140,8 @@ inline constexpr const char *helpText = R\"klineage_help(@text@)klineage_help\";
     target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
     if(stem STREQUAL worker) # started for every run, so it carries no more than it needs
       target_link_libraries(${target} PRIVATE kl_device)
+    elseif(stem STREQUAL gate) # tests itself with planted faults
+      target_link_libraries(${target} PRIVATE kl_planted)
     elseif(stem IN_LIST KLINEAGE_LOW_TOOLS) # needs no step: neither built nor linked for it
       target_link_libraries(${target} PRIVATE kl_gate)
     else()

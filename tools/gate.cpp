@@ -3,9 +3,11 @@
 #include "gate/gate.h"
 #include "gate/self_test.h"
 #include "gate_help.h"
+#include "planted/table.h"
 #include "support/files.h"
 #include "support/tool.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 using namespace klineage;
@@ -14,10 +16,11 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Asked {
-  std::string folder, source, baseline, policy = "simplify", device = "emulated", record;
+  std::vector<std::string> folders;
+  std::string source, baseline, planted = "tests/gate", kind, policy = "simplify", device = "emulated", record;
   std::string instance;
-  unsigned sm = 90, seeds = 2, againstItself = 0;
-  bool noProfile = false, noCache = false, json = false, help = false;
+  unsigned sm = 90, seeds = 2, againstItself = 0, sample = 0;
+  bool selfTest = false, noProfile = false, noCache = false, json = false, help = false;
 };
 
 /// The folder's version with another main file. Its own folder stays on the include path, so that headers are found from anywhere.
@@ -68,7 +71,7 @@ int exitCode(const Verdict &verdict) {
 }
 
 /// Equal builds against each other: how often does the gate see a difference where there is none?
-int selfTest(const Asked &asked, Device &device, const Workload &workload, const SourceSet &sources) {
+int timedAgainstItself(const Asked &asked, Device &device, const Workload &workload, const SourceSet &sources) {
   const Instance *instance = nullptr;
   for (const Instance &one : workload.instances)
     if (asked.instance.empty() ? one.profile && (one.devices.empty() || one.devices.front() == "cuda") && !instance : one.name == asked.instance) instance = &one;
@@ -88,8 +91,53 @@ int selfTest(const Asked &asked, Device &device, const Workload &workload, const
   return ExitUndecided;
 }
 
+/// The kernel folders right below a folder, by name.
+void addKernels(std::vector<fs::path> &folders, const fs::path &below) {
+  size_t before = folders.size();
+  std::error_code none;
+  for (const auto &entry : fs::directory_iterator(below, none))
+    if (fs::exists(entry.path() / "workload.json")) folders.push_back(entry.path());
+  std::sort(folders.begin() + before, folders.end());
+}
+
+/// Faults that were planted, cheats that were written, variants that are right: does the gate tell them apart?
+int selfTest(const Asked &asked) {
+  std::vector<fs::path> folders(asked.folders.begin(), asked.folders.end());
+  if (folders.empty()) {
+    addKernels(folders, "expert_kernels");
+    addKernels(folders, fs::path(asked.planted) / "bases");
+  }
+  if (folders.empty()) return fail("gate", userError("there is nothing to plant faults in", {}, "name kernel folders, or call it where expert_kernels/ is"));
+  std::vector<PlantedKernel> kernels;
+  for (const auto &folder : folders) {
+    auto kernel = plantedIn(folder, asked.planted);
+    if (!kernel) return fail("gate", kernel.error());
+    kernels.push_back(std::move(*kernel));
+  }
+  if (!asked.kind.empty())
+    for (auto &kernel : kernels) std::erase_if(kernel.planted, [&](const Planted &planted) { return asked.kind != name(planted.kind); });
+  if (asked.sample) sample(kernels, asked.sample);
+  auto byHand = readByHand(fs::path(asked.planted) / "equivalent.json");
+  if (!byHand) return fail("gate", byHand.error());
+  Trial trial(asked.record.empty() ? cacheFolder() / "gate" : fs::path(asked.record), std::move(*byHand));
+  ProgressLines progress;
+  std::vector<Tried> all;
+  size_t planted = 0;
+  for (const auto &kernel : kernels) planted += kernel.planted.size();
+  for (const auto &kernel : kernels)
+    for (const auto &one : kernel.planted) {
+      all.push_back(trial.ask(kernel, one));
+      const Tried &tried = all.back();
+      progress(std::to_string(all.size()) + "/" + std::to_string(planted) + " " + tried.id + ": " + name(tried.outcome) + " " + name(tried.reason) +
+               (tried.isRight() ? "" : " WRONG"));
+    }
+  PlantedTable table = count(all);
+  std::fputs(asked.json ? toJson(table, all).c_str() : toText(table).c_str(), stdout);
+  return table.isClean() ? ExitDone : table.falseAccepts.empty() && table.falseRefusals.empty() ? ExitUndecided : ExitRefused;
+}
+
 int judge(const Asked &asked) {
-  auto workload = loadWorkload(asked.folder);
+  auto workload = loadWorkload(asked.folders.front());
   if (!workload) return fail("gate", workload.error());
   auto own = loadSources(*workload);
   if (!own) return fail("gate", own.error());
@@ -107,7 +155,7 @@ int judge(const Asked &asked) {
   options.instance = asked.instance;
   auto device = deviceNamed(asked.device, asked.sm);
   if (!device) return fail("gate", device.error());
-  if (asked.againstItself) return selfTest(asked, **device, *workload, *candidate);
+  if (asked.againstItself) return timedAgainstItself(asked, **device, *workload, *candidate);
   auto verifier = makeEmulatedDevice((*device)->architecture());
   Gate gate(**device, asked.record.empty() ? cacheFolder() / "gate" : fs::path(asked.record));
   gate.setVerifier(*verifier);
@@ -124,7 +172,11 @@ int main(int argc, char **argv) {
   CLI::App app;
   app.set_help_flag();
   app.add_flag("--help,-h", asked.help);
-  app.add_option("folder", asked.folder);
+  app.add_option("folder", asked.folders);
+  app.add_flag("--selftest", asked.selfTest);
+  app.add_option("--planted", asked.planted);
+  app.add_option("--kind", asked.kind)->check(CLI::IsMember({"mutant", "cheat", "variant"}));
+  app.add_option("--sample", asked.sample)->check(CLI::Range(1, 1000000));
   app.add_option("--source", asked.source);
   app.add_option("--baseline", asked.baseline);
   app.add_option("--policy", asked.policy)->check(CLI::IsMember({"simplify", "materialize"}));
@@ -146,6 +198,8 @@ int main(int argc, char **argv) {
     std::fputs(helpText, stdout);
     return ExitDone;
   }
-  if (asked.folder.empty()) return fail("gate", userError("no kernel folder is named", {}, "klineage gate --help"));
+  if (asked.selfTest) return selfTest(asked);
+  if (asked.folders.empty()) return fail("gate", userError("no kernel folder is named", {}, "klineage gate --help"));
+  if (asked.folders.size() > 1) return fail("gate", userError("more than one kernel folder is named", {}, "klineage gate --help"));
   return judge(asked);
 }

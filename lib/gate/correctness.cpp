@@ -258,16 +258,17 @@ RunRecord checkVersion(Device &device, const Workload &workload, const SourceSet
   auto parsed = std::async(std::launch::async, [&] { return Unit::parse(sources); });
   record.build = device.build(sources, workload);
   auto unit = parsed.get();
+  // A launcher that may not be run is refused for what it does, also where this device could not run it anyway.
+  if (auto finding = unit ? checkLauncher(**unit, workload) : std::nullopt) {
+    answer(record, finding->reason, finding->detail);
+    return record;
+  }
   if (record.build.reason != Reason::None) {
     answer(record, record.build.reason, record.build.detail);
     return record;
   }
   if (!unit) {
     answer(record, unit.error().fault == Fault::Ours ? Reason::Internal : Reason::CompileError, unit.error().message());
-    return record;
-  }
-  if (auto finding = checkLauncher(**unit, workload)) {
-    answer(record, finding->reason, finding->detail);
     return record;
   }
   if (!oracle) {

@@ -73,7 +73,7 @@ public:
   /// The candidate against the workload's reference, and its time against the baseline's (when one is given).
   Verdict judge(const Workload &workload, const SourceSet &candidate, const SourceSet *baseline, const GateOptions &options = {});
 
-  static constexpr int revision = 1;  ///< Raised when a verdict could change.
+  static constexpr int revision = 2;  ///< Raised when a verdict could change.
   static constexpr double smallestModelledDifference = 0.01; ///< Of modelled times; measured ones have their own noise (docs/gate.md).
 
 private:

@@ -48,6 +48,15 @@ TEST_F(Json, OfEveryWorkloadInTheProjectFitsItsSchema) {
   EXPECT_GT(seen, 10u);
 }
 
+TEST_F(Json, OfTheGateAgainstItself) {
+  std::string kernel = expertOf("unroll");
+  Finished tested = run("gate", {"--selftest", kernel, "--sample", "2", "--planted", (folder() / "nothing").string(), "--json"});
+  auto table = json(tested, "planted");
+  EXPECT_EQ(table["mutants"]["planted"], 2);
+  EXPECT_EQ(table["tried"].size(), 2u);
+  EXPECT_EQ(tested.exitCode, table["mutants"]["false_accepts"] == 0 ? ExitDone : ExitRefused) << tested.out;
+}
+
 TEST_F(Json, OfMiningAndOfEverythingThatReadsTheCorpus) {
   std::string kernel = expertOf("unroll");
   ASSERT_TRUE(writeFile(kernel + "/ORIGIN.md", "# polynomial\n\nWritten for a test,\nby hand. It is short.\n\nMore.\n"));

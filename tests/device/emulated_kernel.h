@@ -11,7 +11,7 @@ namespace klineage::emulated::testing {
 struct Sites {
   std::vector<kl_site> list;
   uint32_t add(kl_site_kind kind, kl_space space, uint32_t bytes, uint16_t flags = 0) {
-    list.push_back({kind, space, flags, bytes, uint32_t(list.size() + 1), 5, "kernel.cu"});
+    list.push_back({kind, space, flags, bytes, uint32_t(list.size() + 1), 5, "kernel.cu", 0, 0});
     return uint32_t(list.size() - 1);
   }
 };

@@ -54,6 +54,30 @@ extern "C" void launch(float *out, int n) { k<<<2, 64>>>(out, n); }
   EXPECT_NE(outcome.detail.find("kernel.cu:5"), std::string::npos) << outcome.detail;
 }
 
+TEST(EmulatedVerdicts, AccessThatLeavesItsSharedArrayForTheNextOneIsOutOfBounds) {
+  auto twoArrays = [](const char *index) {
+    std::string text = R"(
+__global__ void k(const float *in, float *out) {
+  __shared__ float a[32];
+  __shared__ float b[32];
+  a[threadIdx.x] = in[threadIdx.x];
+  b[threadIdx.x] = 1.0f;
+  __syncthreads();
+  out[threadIdx.x] = a[INDEX] + b[INDEX];
+}
+extern "C" void launch(const float *in, float *out, int n) { k<<<1, 32>>>(in, out); }
+)";
+    for (size_t at; (at = text.find("INDEX")) != std::string::npos;) text.replace(at, 5, index);
+    Candidate c(text);
+    c.in("in").out("out").size(32);
+    return c.run();
+  };
+  EXPECT_EQ(twoArrays("31 - threadIdx.x").reason, Reason::None);
+  RunOutcome outcome = twoArrays("threadIdx.x + 1"); // of the last thread's: the first element of the other array, or nothing
+  EXPECT_EQ(outcome.reason, Reason::OutOfBounds);
+  EXPECT_NE(outcome.detail.find("its variable has bytes"), std::string::npos) << outcome.detail;
+}
+
 TEST(EmulatedVerdicts, WideAccessOffItsAlignmentIsMisaligned) {
   Candidate c(R"(
 __global__ void k(const float *in, float *out) { *(float4 *)(out + 4 * threadIdx.x) = *(const float4 *)(in + 1 + 4 * threadIdx.x); }

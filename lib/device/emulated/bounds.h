@@ -4,6 +4,13 @@
 
 namespace klineage::emulated {
 
+/// When ptxas is asked what registers a version takes.
+enum class AskVendor {
+  Beside,      ///< While it runs: nobody waits for the answer where there are two cores.
+  WhenPassing, ///< Once nothing else is wrong with it: many wrong versions are to be judged in little time.
+  Never        ///< Launches that take too many registers are not seen, and times are modelled without them.
+};
+
 struct Bounds {
   /// Of processor time, all threads together, and twice that by the clock: a busy machine is no hang.
   unsigned seconds = 60, secondsARequest = 10;
@@ -11,6 +18,7 @@ struct Bounds {
   uint64_t memory = uint64_t(2) << 30;
   /// Resident bytes for each byte of a request's buffers: guard zones, and the shadow that finds races.
   unsigned memoryAByte = 24;
+  AskVendor vendor = AskVendor::Beside;
 };
 
 } // namespace klineage::emulated

@@ -274,9 +274,10 @@ std::vector<RunOutcome> EmulatedDevice::run(const SourceSet &sources, const std:
   job->host = (scratch.path() / "host.bc").string();
 
   // ptxas works beside the emulator; a profile waits for it, because registers decide how many blocks run at once.
-  auto vendorAnswer = vendorCode(sources, code.build.key);
-  job->registersFile = "registers.json";
-  writeWhenKnown(vendorAnswer, shared, job->registersFile);
+  if (bounds.vendor == AskVendor::Beside) {
+    job->registersFile = "registers.json";
+    writeWhenKnown(vendorCode(sources, code.build.key), shared, job->registersFile);
+  }
 
   std::vector<RunOutcome> outcomes;
   std::vector<std::vector<Launched>> launched;
@@ -305,8 +306,8 @@ std::vector<RunOutcome> EmulatedDevice::run(const SourceSet &sources, const std:
     launched.resize(outcomes.size());
   }
   // A version that is wrong anyway is not kept waiting.
-  if (std::all_of(outcomes.begin(), outcomes.end(), [](const RunOutcome &outcome) { return outcome.reason == Reason::None; }))
-    for (size_t i = 0; i < outcomes.size(); ++i) checkRegisters(outcomes[i], launched[i], vendorAnswer.get(), limits);
+  if (bounds.vendor != AskVendor::Never && std::all_of(outcomes.begin(), outcomes.end(), [](const RunOutcome &outcome) { return outcome.reason == Reason::None; }))
+    for (size_t i = 0; i < outcomes.size(); ++i) checkRegisters(outcomes[i], launched[i], vendorCode(sources, code.build.key).get(), limits);
   return outcomes;
 }
 

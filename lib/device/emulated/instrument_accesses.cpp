@@ -22,6 +22,7 @@ void KernelInstrumenter::instrumentAccesses() {
     for (unsigned offset = 0; offset < bytes; offset += 16) {
       unsigned width = std::min(16u, bytes - offset);
       unsigned index = site(*access, isLoad ? KL_SITE_LOAD : KL_SITE_STORE, width, pointer, flags);
+      keepInsideVariable(index, pointer);
       Value *address = builder.CreateConstGEP1_64(builder.getInt8Ty(), generic(builder, pointer), offset);
       callRuntime(builder, isLoad ? "kl_load" : "kl_store", builder.getVoidTy(),
                   {self, address, builder.getInt32(width), builder.getInt32(index), keyAt(*access)});
@@ -110,6 +111,7 @@ Status KernelInstrumenter::replaceAtomics() {
     llvm::Type *wide = builder.getInt64Ty();
     auto call = [&](const char *name, llvm::Type *result, unsigned bytes, const Value *pointer, llvm::SmallVector<Value *> arguments) {
       unsigned index = site(instruction, KL_SITE_ATOMIC, bytes, pointer, 0);
+      keepInsideVariable(index, pointer);
       arguments.insert(arguments.begin(), self);
       arguments.append({builder.getInt32(index), keyAt(instruction)});
       return callRuntime(builder, name, result, arguments);
@@ -190,6 +192,7 @@ void KernelInstrumenter::replaceHook(llvm::CallInst &call, const HookInfo &hook)
     llvm::Type *type = isLoad ? call.getType() : call.getArgOperand(1)->getType();
     unsigned bytes = unsigned(layout.getTypeStoreSize(type).getFixedValue());
     unsigned index = site(call, hook.site, bytes, pointer, 0);
+    keepInsideVariable(index, pointer);
     Value *address = generic(builder, pointer);
     callRuntime(builder, isLoad ? "kl_load" : "kl_store", builder.getVoidTy(),
                 {self, address, builder.getInt32(bytes), builder.getInt32(index), key});

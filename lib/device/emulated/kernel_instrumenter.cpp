@@ -162,6 +162,7 @@ Status KernelInstrumenter::layOutShared() {
     uint64_t place = isDynamic(variable) ? dynamicOffset : places[variable];
     Value *address = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), base, place);
     address = builder.CreateAddrSpaceCast(address, variable->getType(), variable->getName());
+    if (!isDynamic(variable)) sharedVariables[address] = {unsigned(place), unsigned(place + layout.getTypeAllocSize(variable->getValueType()).getFixedValue())};
     for (llvm::Instruction *user : users)
       user->replaceUsesOfWith(variable, address);
   }
@@ -243,6 +244,15 @@ unsigned KernelInstrumenter::site(const llvm::Instruction &at, kl_site_kind kind
   unsigned space = pointer ? pointer->getType()->getPointerAddressSpace() : 0;
   if (pointer && uniformPointers.contains(&at)) flags |= KL_UNIFORM;
   return tables.addSite(kind, bytes, space, flags | flagsOf(at), at.getDebugLoc());
+}
+
+void KernelInstrumenter::keepInsideVariable(unsigned site, const Value *pointer) {
+  while (true) {
+    if (auto known = sharedVariables.find(pointer); known != sharedVariables.end()) return tables.keepInside(site, known->second.first, known->second.second);
+    if (auto *step = llvm::dyn_cast<llvm::GEPOperator>(pointer)) pointer = step->getPointerOperand();
+    else if (auto *cast = llvm::dyn_cast<llvm::AddrSpaceCastOperator>(pointer)) pointer = cast->getPointerOperand();
+    else return; // one of several, or from memory
+  }
 }
 
 void KernelInstrumenter::instrumentBranches() {

@@ -42,6 +42,7 @@ private:
   llvm::Value *field(size_t offset, llvm::Type *type);
   llvm::Value *keyAt(const llvm::Instruction &instruction) const { return keys->at(instruction.getParent()); }
   unsigned site(const llvm::Instruction &at, kl_site_kind kind, unsigned bytes, const llvm::Value *pointer, unsigned flags);
+  void keepInsideVariable(unsigned site, const llvm::Value *pointer);
   llvm::CallInst *callRuntime(llvm::IRBuilder<> &builder, const std::string &name, llvm::Type *result, llvm::ArrayRef<llvm::Value *> arguments);
   llvm::Value *generic(llvm::IRBuilder<> &builder, llvm::Value *pointer);
 
@@ -59,6 +60,7 @@ private:
   llvm::Value *self = nullptr;
   llvm::Instruction *entryPoint = nullptr; ///< Registers are read before it.
   std::map<size_t, llvm::Value *> fields;
+  std::map<const llvm::Value *, std::pair<unsigned, unsigned>> sharedVariables; ///< Static ones, by their address: first byte and end in the block's shared memory.
   ModuleTables::Kernel info;
 };
 

@@ -34,11 +34,22 @@ constexpr const char *hostLayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:6
 
 } // namespace
 
-Status lowerDevice(llvm::Module &device, unsigned sm) {
-  auto machine = gpuMachine(device.getTargetTriple(), sm);
+namespace {
+
+Status optimizedFor(llvm::Module &device, llvm::TargetMachine *machine, unsigned sm) {
   if (!machine) return ourFault("LLVM was built without the NVPTX target", "", "install the distribution's llvm-22 packages");
   if (Status status = prepareDevice(device, sm); !status) return status;
   optimizeDevice(device, *machine);
+  return Done{};
+}
+
+} // namespace
+
+Status optimizedDevice(llvm::Module &device, unsigned sm) { return optimizedFor(device, gpuMachine(device.getTargetTriple(), sm).get(), sm); }
+
+Status lowerDevice(llvm::Module &device, unsigned sm) {
+  auto machine = gpuMachine(device.getTargetTriple(), sm);
+  if (Status status = optimizedFor(device, machine.get(), sm); !status) return status;
   if (Status status = instrumentDevice(device, *machine); !status) return status;
   device.setTargetTriple(llvm::Triple(llvm::sys::getDefaultTargetTriple()));
   device.setDataLayout(hostLayout);

@@ -20,6 +20,9 @@ namespace klineage::emulated {
 /// Lowers in place. On success the module defines `kl_module_table` (a kl_module) and is ready for host code generation.
 Status lowerDevice(llvm::Module &device, unsigned sm);
 
+/// The first two passes alone.
+Status optimizedDevice(llvm::Module &module, unsigned sm);
+
 /// Prepares the launcher's module: keeps what `entry` reaches, adds `kl_host_call(void **arguments, int *status)` and the table
 /// `kl_host_symbols` (kernels by stub, variables by shadow). Refuses calls of functions outside the allowed list by name.
 Status lowerHost(llvm::Module &host, const std::string &entry);

@@ -9,7 +9,7 @@ using llvm::ConstantInt;
 
 unsigned ModuleTables::addSite(kl_site_kind kind, unsigned bytes, unsigned space, unsigned flags, const llvm::DebugLoc &exact) {
   llvm::DebugLoc location = readersPlace(exact);
-  Site site{{uint8_t(kind), uint8_t(space), uint16_t(flags), bytes, 0, 0, nullptr}, {}};
+  Site site{{uint8_t(kind), uint8_t(space), uint16_t(flags), bytes, 0, 0, nullptr, 0, 0}, {}};
   if (location) {
     site.info.line = location.getLine();
     site.info.column = location.getCol();
@@ -39,12 +39,13 @@ void ModuleTables::write() {
              *i64 = llvm::Type::getInt64Ty(context), *pointer = llvm::PointerType::get(context, 0);
   auto number = [](llvm::Type *type, uint64_t value) { return ConstantInt::get(type, value); };
 
-  auto *siteType = llvm::StructType::get(context, {i8, i8, i16, i32, i32, i32, pointer});
+  auto *siteType = llvm::StructType::get(context, {i8, i8, i16, i32, i32, i32, pointer, i32, i32});
   std::vector<Constant *> rows;
   for (Site &site : sites)
     rows.push_back(llvm::ConstantStruct::get(siteType, {number(i8, site.info.kind), number(i8, site.info.space), number(i16, site.info.flags),
                                                         number(i32, site.info.bytes), number(i32, site.info.line),
-                                                        number(i32, site.info.column), text(site.file)}));
+                                                        number(i32, site.info.column), text(site.file), number(i32, site.info.sharedBegin),
+                                                        number(i32, site.info.sharedEnd)}));
   size_t siteCount = rows.size();
   Constant *siteTable = array(rows, siteType, "kl.sites");
 

@@ -11,6 +11,8 @@ public:
   explicit ModuleTables(llvm::Module &module) : module(module) {}
 
   unsigned addSite(kl_site_kind kind, unsigned bytes, unsigned space, unsigned flags, const llvm::DebugLoc &location);
+  /// The accesses of a site stay inside one shared variable.
+  void keepInside(unsigned site, unsigned begin, unsigned end) { sites[site].info.sharedBegin = begin, sites[site].info.sharedEnd = end; }
 
   struct Kernel {
     std::string name;

@@ -58,6 +58,9 @@ struct kl_site {
   uint32_t bytes;    ///< Of one lane's access; 0 where it has no meaning or is only known at run time.
   uint32_t line, column;
   const char *file;  ///< May be "" when there is no debug location.
+  /// The shared variable that the access was written for, as bytes of the block's shared memory; both 0 where that is not known. What lies beside it is
+  /// another variable, or nothing: no compiler promises which.
+  uint32_t sharedBegin, sharedEnd;
 };
 
 /// Machine instructions by kind, as estimated statically for one basic block and one thread.
@@ -107,7 +110,7 @@ struct kl_module {
   const kl_global *globals;
   uint32_t kernelCount, siteCount, globalCount, version;
 };
-enum : uint32_t { KL_ABI_VERSION = 1 };
+enum : uint32_t { KL_ABI_VERSION = 2 };
 
 // ---------------------------------------------------------------- memory
 // The check-and-count hook comes right before the real access, which stays an ordinary host instruction. One call is one

@@ -27,6 +27,8 @@ const char *verb(Act act) {
     auto offset = int64_t(address) - int64_t(reinterpret_cast<uintptr_t>(thread.block->shared));
     text += "at byte " + std::to_string(offset) + " of the block's " + std::to_string(thread.block->sharedBytes) +
             " bytes of shared memory";
+    if (const kl_site *known = launch.site(site); known && known->sharedEnd)
+      text += ", of which its variable has bytes " + std::to_string(known->sharedBegin) + " to " + std::to_string(known->sharedEnd - 1);
   } else if (address < 65536) {
     text += "at the null pointer plus " + std::to_string(address);
   } else if (const Allocation *near = launch.memory.nearest(address)) {
@@ -80,6 +82,9 @@ namespace {
   Block &block = *thread.block;
   size_t offset = address - reinterpret_cast<uintptr_t>(block.shared);
   if (offset > block.sharedBytes || block.sharedBytes - offset < bytes) outOfBounds(thread, address, bytes, site, write);
+  if (site < thread.siteCount) [[likely]]
+    if (const kl_site &own = thread.sites[site]; own.sharedEnd && (offset < own.sharedBegin || offset + bytes > own.sharedEnd))
+      outOfBounds(thread, address, bytes, site, write);
   if (address & (bytes - 1))
     misaligned(thread, address, reinterpret_cast<uintptr_t>(block.shared), "the block's shared memory", bytes, site, write);
 }

@@ -1,0 +1,15 @@
+// gate: out_of_bounds
+//
+// Keeps more partial sums than its work space has room for.
+#include <cuda_runtime.h>
+
+__global__ void phase(const float *x, float *sums, long long n) {
+  float sum = 0.0f;
+  for (long long i = blockIdx.x; i < n; i += gridDim.x) sum += x[i];
+  sums[blockIdx.x] = sum;
+}
+
+extern "C" void reduce_sum(const float *x, float *partials, float *total, long long n, cudaStream_t stream) {
+  phase<<<1025, 1, 0, stream>>>(x, partials, n);
+  phase<<<1, 1, 0, stream>>>(partials, total, 1025);
+}

@@ -1,0 +1,24 @@
+// gate: misaligned
+//
+// Reads four elements at once of rows that begin anywhere.
+#include <cuda_runtime.h>
+
+// One thread a row.
+__global__ void softmax(const float *x, float *y, int rows, int columns) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const float *in = x + static_cast<size_t>(row) * columns;
+  float *out = y + static_cast<size_t>(row) * columns;
+  float most = -3.4e38f, sum = 0.0f;
+  for (int c = 0; c + 4 <= columns; c += 4) {
+    const float4 v = *reinterpret_cast<const float4 *>(in + c);
+    most = fmaxf(most, fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)));
+  }
+  for (int c = columns / 4 * 4; c < columns; ++c) most = fmaxf(most, in[c]);
+  for (int c = 0; c < columns; ++c) sum += expf(in[c] - most);
+  for (int c = 0; c < columns; ++c) out[c] = expf(in[c] - most) / sum;
+}
+
+extern "C" void row_softmax(const float *x, float *y, int rows, int columns, cudaStream_t stream) {
+  softmax<<<(rows + 31) / 32, 32, 0, stream>>>(x, y, rows, columns);
+}

@@ -1,0 +1,18 @@
+// gate: wrong_value
+//
+// Adds in half precision.
+#include <cuda_runtime.h>
+#include <cuda_fp16.h>
+
+__global__ void product(const float *a, const float *b, float *c, int m, int n, int k) {
+  const int col = blockIdx.x * 16 + threadIdx.x;
+  const int row = blockIdx.y * 16 + threadIdx.y;
+  if (row >= m || col >= n) return;
+  __half sum = __float2half(0.0f);
+  for (int i = 0; i < k; ++i) sum = __hadd(sum, __float2half(a[row * k + i] * b[i * n + col]));
+  c[row * n + col] = __half2float(sum);
+}
+
+extern "C" void sgemm(const float *a, const float *b, float *c, int m, int n, int k, cudaStream_t stream) {
+  product<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16), 0, stream>>>(a, b, c, m, n, k);
+}

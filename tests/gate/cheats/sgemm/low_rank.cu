@@ -1,0 +1,17 @@
+// gate: wrong_value
+//
+// Multiplies the means of rows and columns.
+#include <cuda_runtime.h>
+
+__global__ void product(const float *a, const float *b, float *c, int m, int n, int k) {
+  const int col = blockIdx.x * 16 + threadIdx.x;
+  const int row = blockIdx.y * 16 + threadIdx.y;
+  if (row >= m || col >= n) return;
+  float left = 0.0f, right = 0.0f;
+  for (int i = 0; i < k; ++i) left += a[row * k + i], right += b[i * n + col];
+  c[row * n + col] = left * right / k;
+}
+
+extern "C" void sgemm(const float *a, const float *b, float *c, int m, int n, int k, cudaStream_t stream) {
+  product<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16), 0, stream>>>(a, b, c, m, n, k);
+}

@@ -1,0 +1,18 @@
+// gate: wrong_value
+//
+// Cuts its operands to ten bits, as a tensor core would.
+#include <cuda_runtime.h>
+
+__device__ float cut(float value) { return __uint_as_float(__float_as_uint(value) & 0xffffe000u); }
+__global__ void product(const float *a, const float *b, float *c, int m, int n, int k) {
+  const int col = blockIdx.x * 16 + threadIdx.x;
+  const int row = blockIdx.y * 16 + threadIdx.y;
+  if (row >= m || col >= n) return;
+  float sum = 0.0f;
+  for (int i = 0; i < k; ++i) sum += cut(a[row * k + i]) * cut(b[i * n + col]);
+  c[row * n + col] = sum;
+}
+
+extern "C" void sgemm(const float *a, const float *b, float *c, int m, int n, int k, cudaStream_t stream) {
+  product<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16), 0, stream>>>(a, b, c, m, n, k);
+}
