@@ -20,7 +20,9 @@ Result<std::vector<ByHand>> readByHand(const std::filesystem::path &file) {
       one.was = row.at("was");
       one.why = row.at("why");
       if (row.contains("places")) one.places = row.at("places").get<std::vector<std::string>>();
-      one.beyondInstances = row.value("beyond_instances", false);
+      std::string kind = row.value("kind", "equivalent");
+      if (kind != "equivalent" && kind != "beyond_instances" && kind != "undefined") return userError("'" + kind + "' is no kind of row", file.string());
+      one.kind = kind == "undefined" ? ByHand::Kind::Undefined : kind == "equivalent" ? ByHand::Kind::Equivalent : ByHand::Kind::BeyondInstances;
       if (one.why.empty()) return userError("the row of " + one.mutant + " gives no reason", file.string());
       rows.push_back(std::move(one));
     }
@@ -31,13 +33,16 @@ Result<std::vector<ByHand>> readByHand(const std::filesystem::path &file) {
 }
 
 std::string equivalenceOf(const Planted &mutant, const std::string &kernelCode, const std::vector<ByHand> &byHand) {
-  auto code = codeHash(mutant.sources);
-  if (code && *code == kernelCode) return "same code";
+  const ByHand *said = nullptr;
   for (const ByHand &row : byHand)
     if (row.mutant == mutant.kernel + "/" + mutant.operation && row.was == mutant.was &&
         (row.places.empty() || std::find(row.places.begin(), row.places.end(), mutant.place) != row.places.end()))
-      return (row.beyondInstances ? "beyond the instances: " : "by hand: ") + row.why;
-  return {};
+      said = &row;
+  if (said && said->kind == ByHand::Kind::Undefined) return {};
+  auto code = codeHash(mutant.sources);
+  if (code && *code == kernelCode) return "same code";
+  if (!said) return {};
+  return (said->kind == ByHand::Kind::BeyondInstances ? "beyond the instances: " : "by hand: ") + said->why;
 }
 
 } // namespace klineage

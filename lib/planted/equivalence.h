@@ -5,12 +5,16 @@
 namespace klineage {
 
 /// One row of equivalent.json ("klineage.equivalent/1"): {"mutant": "kernel/operation", "was": "text at the place", "places": ["kernel.cu:25:3"], "why": "...",
-/// "beyond_instances": true}. It names a mutant by its kernel and operation, by the text that is changed, so that a row does not outlive the line that it
+/// "kind": "equivalent", "beyond_instances" or "undefined"}. It names a mutant by its kernel and operation, by the text that is changed, so that a row does not outlive the line that it
 /// speaks of, and by place.
 struct ByHand {
   std::string mutant, was, why;
   std::vector<std::string> places; ///< All that carry the text, when there are none.
-  bool beyondInstances = false;    ///< It does go wrong, but only on inputs larger than any instance of the workload may be: counted apart.
+  enum class Kind {
+    Equivalent,
+    BeyondInstances, ///< It does go wrong, but only on inputs larger than any instance of the workload may be: counted apart.
+    Undefined        ///< Wrong, however equal its code is: what it does is undefined, and this compiler chose what is right. It stays a false accept.
+  } kind = Kind::Equivalent;
 };
 
 /// Errors name the file and what is wrong with it. A file that is not there holds no rows.
