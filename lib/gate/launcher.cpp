@@ -22,7 +22,8 @@ public:
     readLoadTime();
     if (finding) return finding;
     if (!entry) {
-      find(Reason::LaunchError, SourceLocation(), "there is no host function extern \"C\" " + workload.entry);
+      find(Reason::LaunchError, SourceLocation(),
+           unit.sources().mainFile + ": no launcher named " + workload.entry + " (define it as extern \"C\" and name it in workload.json's entry)");
       return finding;
     }
     checkParameters();
