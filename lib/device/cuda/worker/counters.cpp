@@ -1,5 +1,7 @@
 #include "device/cuda/worker/counters.h"
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cupti.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -260,6 +262,9 @@ void combine(CounterResult &result, const std::vector<std::string> &metrics, con
   }
 }
 
+/// Others wait for the GPU meanwhile.
+constexpr double secondsForCounters = 20;
+
 } // namespace
 
 CounterResult countCall(const std::string &cupti, int device, CUcontext context, const std::vector<std::string> &asked, const std::function<bool()> &call) {
@@ -289,8 +294,16 @@ CounterResult countCall(const std::string &cupti, int device, CUcontext context,
   for (const auto &metric : there) names.push_back(metric.c_str());
   std::vector<uint8_t> config;
   if (!(error = host.configure(names, config, result.passes)).empty()) return result;
+  auto begun = std::chrono::steady_clock::now();
   if (!call()) {
     error = "the call failed before its counters were collected";
+    return result;
+  }
+  double once = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  if (once * double(result.passes) > secondsForCounters) {
+    char text[160];
+    std::snprintf(text, sizeof text, "the call takes %.1f s and would be replayed %zu times: more than %.0f s of the GPU; count a smaller instance", once, result.passes, secondsForCounters);
+    error = text;
     return result;
   }
   Session session(f);
