@@ -11,6 +11,7 @@
 #include "clang/Sema/SemaConsumer.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/TargetParser/Host.h"
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
@@ -218,14 +219,15 @@ protected:
   }
 };
 
-/// Compiles the preamble into `target`. Several processes may do so at once; the rename makes one of them win.
+/// Compiles the preamble into `target`. Several processes and threads may do so at once; the rename makes one of them win.
 Status compilePreamble(const std::vector<std::string> &base, const SourceSet &sources, const std::string &preamble, const fs::path &target) {
   std::error_code ignored;
   fs::create_directories(target.parent_path(), ignored);
   std::string header = target.string() + ".h";
   if (auto written = writeFile(header, preamble); !written) return written;
   fs::path beside = target;
-  beside += "." + std::to_string(::getpid());
+  static std::atomic<unsigned> made{0};
+  beside += "." + std::to_string(::getpid()) + "." + std::to_string(made++);
   auto arguments = base;
   arguments.insert(arguments.end(), {"-include", preludePath});
   auto own = ownArguments(sources);

@@ -1,5 +1,4 @@
 #include "device/cuda/worker/counters.h"
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cupti.h>
@@ -267,7 +266,8 @@ constexpr double secondsForCounters = 20;
 
 } // namespace
 
-CounterResult countCall(const std::string &cupti, int device, CUcontext context, const std::vector<std::string> &asked, const std::function<bool()> &call) {
+CounterResult countCall(const std::string &cupti, int device, CUcontext context, const std::vector<std::string> &asked,
+                        const std::function<std::optional<double>()> &call) {
   CounterResult result;
   std::string &error = result.unavailable;
   Functions f;
@@ -294,22 +294,21 @@ CounterResult countCall(const std::string &cupti, int device, CUcontext context,
   for (const auto &metric : there) names.push_back(metric.c_str());
   std::vector<uint8_t> config;
   if (!(error = host.configure(names, config, result.passes)).empty()) return result;
-  auto begun = std::chrono::steady_clock::now();
-  if (!call()) {
+  auto once = call();
+  if (!once) {
     error = "the call failed before its counters were collected";
     return result;
   }
-  double once = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-  if (once * double(result.passes) > secondsForCounters) {
+  if (*once * double(result.passes) > secondsForCounters) {
     char text[160];
-    std::snprintf(text, sizeof text, "the call takes %.1f s and would be replayed %zu times: more than %.0f s of the GPU; count a smaller instance", once, result.passes, secondsForCounters);
+    std::snprintf(text, sizeof text, "the call takes %.1f s and would be replayed %zu times: more than %.0f s of the GPU; count a smaller instance", *once, result.passes, secondsForCounters);
     error = text;
     return result;
   }
   Session session(f);
   if (!(error = session.enable(context)).empty()) return result;
   if (!(error = session.configure(names, config)).empty()) return result;
-  if (!(error = session.collect(call, result.kernels)).empty()) return result;
+  if (!(error = session.collect([&] { return call().has_value(); }, result.kernels)).empty()) return result;
   if (result.kernels == 0) {
     error = "no kernel was seen by the range profiler";
     return result;

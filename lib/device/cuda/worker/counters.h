@@ -4,6 +4,7 @@
 #include <cuda.h>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ struct CounterResult {
   size_t passes = 0, kernels = 0;
 };
 
-/// `call` makes the call and waits for it; it is run once before counting, so that code is loaded. Activity records must be off.
+/// `call` makes the call, waits for it and answers how many seconds that took, nothing when it failed (waiting for the GPU's turn is not counted). It is
+/// run once before counting, so that code is loaded. Activity records must be off. A call that would hold the GPU too long is not counted, and says so.
 CounterResult countCall(const std::string &cupti, int device, CUcontext context, const std::vector<std::string> &metrics,
-                        const std::function<bool()> &call);
+                        const std::function<std::optional<double>()> &call);
 
 /// The metrics of a chip that exist, without a device: for tests and for doctor.
 std::vector<std::string> unknownMetrics(const std::string &cupti, const std::string &chip, const std::vector<std::string> &metrics, std::string &error);

@@ -2,6 +2,7 @@
 // all it promises is that answers on disk are whole. Needs no LLVM; the driver, CUPTI and NVML are found at run time.
 #include "device/cuda/worker/counters.h"
 #include "device/cuda/worker/timing.h"
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -199,11 +200,13 @@ private:
     Failure failure;
     const Launcher &launcher = launchers[task.libraries.front()];
     std::optional<Turn> turn; // from the first call on: CUPTI's own start takes longer than the counting
-    CounterResult result = countCall(job.cupti, job.device, context, job.metrics, [&] {
+    CounterResult result = countCall(job.cupti, job.device, context, job.metrics, [&]() -> std::optional<double> {
       if (!turn) turn.emplace(job.turn, /*alone=*/true);
       if (buffers.hasInOut()) buffers.restore();
+      auto begun = std::chrono::steady_clock::now();
       failure = callOnce(driver, launcher, addresses.data(), watchdog, 10 * task.secondsAtMost); // replayed once a pass
-      return !failure;
+      if (failure) return std::nullopt;
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     });
     if (failure) return failure;
     answer.counters = result.values;
