@@ -90,14 +90,53 @@ bool isReassigned(const VarDecl *variable) {
   return assignments.any;
 }
 
-/// The scalar pointer under the cast, as base and offset text.
-Status followCast(const Unit &unit, const Expr *pointer, VectorView &view) {
+/// __ldg and its kin, which read what their argument points at.
+bool loadsThroughPointer(const CallExpr *call) {
+  const FunctionDecl *callee = call->getDirectCallee();
+  if (!callee || !callee->getIdentifier() || call->getNumArgs() != 1) return false;
+  llvm::StringRef name = callee->getName();
+  return name == "__ldg" || name == "__ldcg" || name == "__ldca" || name == "__ldcs" || name == "__ldlu" || name == "__ldcv";
+}
+
+/// A local that stands in `expr` and is assigned somewhere: its value where the pointer is used may be another.
+const VarDecl *movingLocal(const Expr *expr) {
+  struct Locals : RecursiveASTVisitor<Locals> {
+    const VarDecl *moving = nullptr;
+    bool VisitDeclRefExpr(DeclRefExpr *ref) {
+      const auto *variable = dyn_cast<VarDecl>(ref->getDecl());
+      if (variable && variable->isLocalVarDeclOrParm() && isReassigned(variable)) moving = variable;
+      return true;
+    }
+  } locals;
+  locals.TraverseStmt(const_cast<Expr *>(expr));
+  return locals.moving;
+}
+
+/// The scalar pointer under the cast, as base and offset text. On the way to the cast the pointer may have been moved by whole vectors.
+Status followCast(const Unit &unit, const Expr *pointer, VectorView &view, bool here = true) {
   const Expr *expr = core(pointer);
   if (const auto *ref = dyn_cast<DeclRefExpr>(expr)) {
     const auto *variable = dyn_cast<VarDecl>(ref->getDecl());
     if (!variable || isa<ParmVarDecl>(variable) || !variable->hasInit()) return refusal("the buffer itself is declared as vectors");
     if (isReassigned(variable)) return refusal("the vector pointer " + variable->getNameAsString() + " is moved");
-    return followCast(unit, variable->getInit(), view);
+    return followCast(unit, variable->getInit(), view, /*here=*/false);
+  }
+  const Expr *moved = nullptr, *by = nullptr;
+  if (const auto *sum = dyn_cast<BinaryOperator>(expr); sum && sum->getOpcode() == BO_Add) {
+    bool left = sum->getLHS()->getType()->isPointerType();
+    moved = left ? sum->getLHS() : sum->getRHS();
+    by = left ? sum->getRHS() : sum->getLHS();
+  }
+  if (const auto *address = dyn_cast<UnaryOperator>(expr); address && address->getOpcode() == UO_AddrOf)
+    if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(core(address->getSubExpr()))) {
+      moved = subscript->getBase();
+      by = subscript->getIdx();
+    }
+  if (moved) {
+    if (const VarDecl *other = here ? nullptr : movingLocal(by)) return refusal("the vector pointer was moved by " + other->getNameAsString() + ", which changes");
+    std::string distance = scaled(unit, by, view.width);
+    view.first = plus(distance, view.first);
+    return followCast(unit, moved, view, here);
   }
   const auto *cast = dyn_cast<ExplicitCastExpr>(expr);
   if (!cast) return refusal("the vector pointer is no cast of a scalar pointer");
@@ -135,15 +174,12 @@ Result<VectorView> viewOf(const Unit &unit, const Expr *lvalue) {
     index = subscript->getIdx();
   } else if (const auto *deref = dyn_cast<UnaryOperator>(expr); deref && deref->getOpcode() == UO_Deref) {
     pointer = deref->getSubExpr();
-    if (const auto *sum = dyn_cast<BinaryOperator>(core(pointer)); sum && sum->getOpcode() == BO_Add) {
-      bool left = sum->getLHS()->getType()->isPointerType();
-      pointer = left ? sum->getLHS() : sum->getRHS();
-      index = left ? sum->getRHS() : sum->getLHS();
-    }
+  } else if (const auto *call = dyn_cast<CallExpr>(expr); call && loadsThroughPointer(call)) {
+    pointer = call->getArg(0);
   } else {
-    return refusal("the access is neither a subscript nor a dereference");
+    return refusal("the access is no subscript, dereference or load with a word to the cache");
   }
-  view.first = scaled(unit, index, view.width);
+  view.first = scaled(unit, index, view.width); // what else moved the pointer is added in front
   if (auto followed = followCast(unit, pointer, view); !followed) return followed.error();
   return view;
 }

@@ -8,6 +8,7 @@
 // elements are then read one by one). The loop form is what materialize writes, with a run-time check of the alignment.
 // Limits: 32-bit scalars, widths 2 and 4, views made by casting a scalar pointer; no volatile.
 #include "step/iteration_order.h"
+#include "step/neighbour_reads.h"
 #include "step/vector_access.h"
 #include <algorithm>
 
@@ -177,12 +178,15 @@ Result<Edits> takeOut(const Version &version, const Site &site, const Parameters
         std::string text;
         for (unsigned lane = 0; lane < view->width; ++lane) text += into->element(lane) + " = " + view->element(lane) + ";\n";
         edits.push_back({place->file, place->offset, place->length, text});
+        for (auto &dead : removeDeadLocals(unit, removal.function, {removal.single})) edits.push_back(dead);
         return edits;
       }
     }
     auto edit = replace(unit, removal.single->getSourceRange(), "make_" + view->vectorType + "(" + values + ")");
     if (!edit) return edit.error();
-    return Edits{*edit};
+    edits.push_back(*edit);
+    for (auto &dead : removeDeadLocals(unit, removal.function, {removal.single})) edits.push_back(dead);
+    return edits;
   }
   if (removal.branch) {
     auto place = statementPlace(unit, removal.branch);
@@ -230,10 +234,11 @@ Result<Edits> takeOut(const Version &version, const Site &site, const Parameters
   return edits;
 }
 
-/// A scalar loop that may go by vectors.
+/// A scalar loop that may go by vectors, or scalar reads side by side that one wide read may take the place of.
 struct Run {
   const Loop *loop = nullptr;
   std::vector<const Access *> reads; // each at base + i
+  NeighbourReads neighbours;         // without a loop
 };
 
 /// Text of the address of element 0 of a read that runs with the loop, or nothing.
@@ -252,12 +257,43 @@ std::string rowText(const Unit &unit, const Access &read, const Loop &loop) {
   return "&" + text;
 }
 
+void findNeighbours(const Version &version, const KernelModel &kernel, SiteList &sites) {
+  for (NeighbourReads &neighbours : findNeighbourReads(kernel)) {
+    const Access &first = neighbours.lowest();
+    // The scalar side of a run-time check has its wide twin already.
+    bool isTwin = false;
+    for (const Stmt *at = neighbours.first; at; at = kernel.parent(at))
+      if (const auto *branch = dyn_cast_or_null<IfStmt>(kernel.parent(at)); branch && branch->getElse() == at)
+        for (const auto &other : kernel.accesses) isTwin |= other.buffer == first.buffer && isWide(other) && isInside(kernel, other.expr, branch->getThen());
+    if (isTwin) continue;
+    auto locus = sites.locus("statement", first.buffer->getNameAsString(), first.expr->getSourceRange());
+    if (!locus) {
+      sites.decline(locus.error(), first.expr->getBeginLoc());
+      continue;
+    }
+    if (!sites.firstAt(*locus)) continue;
+    Site site;
+    site.locus = *locus;
+    site.kernel = &kernel;
+    site.parameters["width"] = neighbours.width();
+    site.facts["row"] = first.buffer;
+    site.facts["loop"] = neighbours.region;
+    site.facts["order_free"] = int64_t{1}; // read in the same place, used in the same order
+    site.facts["length"] = first.index;
+    site.carrier = neighbours.first->getSourceRange();
+    Run run;
+    run.neighbours = std::move(neighbours);
+    site.keep(run);
+    sites.add(std::move(site));
+  }
+}
+
 Detection findScalarRuns(const Version &version) {
   SiteList sites(version);
-  for (const auto &kernel : version.kernels)
+  for (const auto &kernel : version.kernels) {
     for (const auto &each : kernel.loops) {
       const Loop &loop = *each;
-      Run run{&loop, {}};
+      Run run{&loop, {}, {}};
       bool alreadyWide = false;
       AtomRef variable = loopVariable(loop.variable);
       for (const auto &access : kernel.accesses) {
@@ -305,12 +341,15 @@ Detection findScalarRuns(const Version &version) {
       site.keep(run);
       sites.add(std::move(site));
     }
+    findNeighbours(version, kernel, sites);
+  }
   return sites.take();
 }
 
 Result<Edits> toWide(const Version &version, const Site &site, const Parameters &parameters) {
   const Unit &unit = version.unit;
   const auto &run = site.as<Run>();
+  if (!run.loop) return readNeighboursWide(version, *site.kernel, run.neighbours);
   const Loop &loop = *run.loop;
   auto chosen = parameters.find("width");
   unsigned width = chosen == parameters.end() ? 4 : static_cast<unsigned>(chosen->second);
