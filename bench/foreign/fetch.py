@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Gets the foreign source packages of docs/results/foreign.md, at their pinned versions, and lays kernel folders out over them.
 
-    bench/foreign/fetch.py          into build/foreign/
+    bench/foreign/fetch.py                  into build/foreign/
+    bench/foreign/fetch.py --with-torch     also the folders whose package's file includes torch's headers (a wheel of 850 MB is fetched, and only its headers are kept)
 
-Each folder beside this file holds a launcher, a workload and a reference of our own; `source` in its copy leads to the unpacked package. The index is pip's own.
+Each folder beside this file holds a launcher, a workload and a reference of our own; `source` in its copy leads to the unpacked package, `torch` to torch's headers, `python`
+to those of the Python that runs this (python3-dev). The index is pip's own.
 """
-import hashlib, json, os, pathlib, shutil, subprocess, sys, tarfile, urllib.request
+import hashlib, json, os, pathlib, shutil, subprocess, sys, sysconfig, tarfile, urllib.request, zipfile
 
 PACKAGES = {  # sdist name: version, sha256 of the archive
     "lightseq": ("3.0.1", "3c4da116d240a49538ec6e67d95aab51c55a918ede0736d0da43ca0b64e4507d"),
@@ -17,6 +19,7 @@ PACKAGES = {  # sdist name: version, sha256 of the archive
     "exllamav2": ("0.0.4", "c9eeba99d817c79a6271c3efb0e54f1c5f046a4cab874210fd3745d46b465f56"),
     "gptqmodel": ("7.7.0", "039874c39fb56ba75b750dd4870968e7fe83b6ca28890a53e94ad3c46be699d0"),
 }
+TORCH = ("2.8.0", "c12fa219f51a933d5f80eeb3a7a5d0cbe9168c0a14bbb4055f1979431660879b")  # the wheel for CPython 3.11; its headers do not depend on that
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = HERE.parent.parent / "build" / "foreign"
 
@@ -35,6 +38,16 @@ def read(url, accept=None):
     return urllib.request.urlopen(request, timeout=300).read()
 
 
+def checked(path, wanted):
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 24):
+            digest.update(block)
+    if digest.hexdigest() != wanted:
+        sys.exit(f"{path} is not the pinned archive; remove it and run this again")
+    return path
+
+
 def archive(name, version, wanted):
     kept = TARGET / "archives" / f"{name}-{version}.tar.gz"
     if not kept.exists():
@@ -46,12 +59,33 @@ def archive(name, version, wanted):
         part = kept.with_suffix(".part")
         part.write_bytes(read(urls[0]))
         part.rename(kept)
-    if hashlib.sha256(kept.read_bytes()).hexdigest() != wanted:
-        sys.exit(f"{kept} is not the pinned archive; remove it and run this again")
-    return kept
+    return checked(kept, wanted)
+
+
+def torch_headers():
+    """The include folder of torch's wheel, which pip fetches; nothing else of the wheel is kept."""
+    folder = TARGET / f"torch-{TORCH[0]}"
+    if not folder.exists():
+        print(f"fetching torch {TORCH[0]}", file=sys.stderr)
+        kept = TARGET / "archives"
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--platform", "manylinux_2_28_x86_64", "--python-version", "3.11",
+                        f"torch=={TORCH[0]}", "-d", kept], check=True)
+        wheel = checked(next(kept.glob(f"torch-{TORCH[0]}-*.whl")), TORCH[1])
+        part = folder.with_suffix(".part")
+        with zipfile.ZipFile(wheel) as packed:
+            packed.extractall(part, [name for name in packed.namelist() if name.startswith("torch/include/")])
+        part.rename(folder)
+        wheel.unlink()
+    return folder / "torch" / "include"
+
+
+def link(place, target):
+    if not place.is_symlink():
+        place.symlink_to(target)
 
 
 def main():
+    with_torch = "--with-torch" in sys.argv[1:]
     for name, (version, wanted) in PACKAGES.items():
         folder = TARGET / f"{name}-{version}"
         if not folder.exists():
@@ -61,12 +95,17 @@ def main():
     for kernel in sorted(HERE.iterdir()):
         if not kernel.is_dir():
             continue
+        needs_torch = "torch" in json.loads((kernel / "workload.json").read_text())["include_folders"]
+        if needs_torch and not with_torch:
+            print(f"{kernel.name} needs torch's headers: --with-torch lays it out", file=sys.stderr)
+            continue
         package = next(name for name in PACKAGES if kernel.name.startswith(name))
         laid = TARGET / "kernels" / kernel.name
         shutil.copytree(kernel, laid, dirs_exist_ok=True)
-        source = laid / "source"
-        if not source.is_symlink():
-            source.symlink_to(TARGET / f"{package}-{PACKAGES[package][0]}")
+        link(laid / "source", TARGET / f"{package}-{PACKAGES[package][0]}")
+        if needs_torch:
+            link(laid / "torch", torch_headers())
+            link(laid / "python", sysconfig.get_path("include"))
     print(TARGET / "kernels")
 
 
