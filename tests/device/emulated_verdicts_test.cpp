@@ -1,5 +1,6 @@
 // What the emulated device answers to candidates that are wrong, stuck, or beyond it.
 #include "candidate.h"
+#include <cmath>
 
 using namespace klineage;
 
@@ -76,6 +77,51 @@ extern "C" void launch(const float *in, float *out, int n) { k<<<1, 32>>>(in, ou
   RunOutcome outcome = twoArrays("threadIdx.x + 1"); // of the last thread's: the first element of the other array, or nothing
   EXPECT_EQ(outcome.reason, Reason::OutOfBounds);
   EXPECT_NE(outcome.detail.find("its variable has bytes"), std::string::npos) << outcome.detail;
+}
+
+TEST(EmulatedVerdicts, LoopThatLeavesALocalArrayIsOutOfBoundsWithItsLine) {
+  auto filled = [](const char *bound) {
+    std::string text = R"(
+__global__ void k(const float *in, float *out) {
+  float part[4][4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+#pragma unroll
+    for (int j = 0; j BOUND; ++j)
+      part[i][j] = in[threadIdx.x] * (i + j);
+  out[threadIdx.x] = part[threadIdx.x % 4][3];
+}
+extern "C" void launch(const float *in, float *out, int n) { k<<<1, 32>>>(in, out); }
+)";
+    text.replace(text.find("BOUND"), 5, bound);
+    Candidate c(text);
+    c.in("in").out("out").size(32);
+    return c.run();
+  };
+  EXPECT_EQ(filled("< 4").reason, Reason::None);
+  RunOutcome outcome = filled("<= 4");
+  EXPECT_EQ(outcome.reason, Reason::OutOfBounds);
+  EXPECT_NE(outcome.detail.find("kernel.cu:8"), std::string::npos) << outcome.detail;
+}
+
+TEST(EmulatedVerdicts, SumThatBeginsWithNothingIsNoNumber) {
+  Candidate c(R"(
+__global__ void k(const float *in, float *out, int n) {
+  float sums[2];
+  sums[0] = 0;
+  for (int i = 0; i < n; ++i)
+    for (int s = 0; s < 2; ++s) sums[s] += in[i];
+  out[0] = sums[0];
+  out[1] = sums[1];
+}
+extern "C" void launch(const float *in, float *out, int n) { k<<<1, 1>>>(in, out, n); }
+)");
+  c.in("in").out("out", ElementType::F32, "2").size(8);
+  RunOutcome outcome = c.run();
+  ASSERT_EQ(outcome.reason, Reason::None) << outcome.detail;
+  auto sums = Candidate::elements<float>(outcome.outputs[1]);
+  EXPECT_FALSE(std::isnan(sums[0]));
+  EXPECT_TRUE(std::isnan(sums[1])) << sums[1];
 }
 
 TEST(EmulatedVerdicts, WideAccessOffItsAlignmentIsMisaligned) {

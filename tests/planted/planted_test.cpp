@@ -46,13 +46,6 @@ std::vector<Tried> judged(const std::vector<PlantedKernel> &kernels, bool withUs
   return all;
 }
 
-/// False accepts that are known and told in docs/results/gate.md: local arrays that are left or not set, which no emulated access shows.
-bool isKnown(const Tried &tried) {
-  static const std::set<std::string> known = {"sgemm/loop_bound_more@kernel.cu:66:19", "sgemm/loop_bound_more@kernel.cu:68:21", "sgemm/loop_bound_more@kernel.cu:98:23",
-                                              "sgemm/loop_bound_less@kernel.cu:66:19"};
-  return known.count(tried.id);
-}
-
 } // namespace
 
 TEST(Planted, CorpusIsLargeEnoughToSaySomething) {
@@ -94,11 +87,10 @@ TEST(Planted, RightVariantsAreAccepted) {
 
 TEST(Planted, SampledMutantsAreRefusedOrShownToBeEquivalent) {
   PlantedTable table = count(judged(only(PlantedKind::Mutant, 32), true));
-  for (const Tried &tried : table.falseAccepts)
-    if (!isKnown(tried)) ADD_FAILURE() << "accepted: " << tried.id << " `" << tried.was << "`";
+  for (const Tried &tried : table.falseAccepts) ADD_FAILURE() << "accepted: " << tried.id << " `" << tried.was << "`";
   for (const Tried &tried : table.undecided) ADD_FAILURE() << "undecided: " << tried.id << ": " << tried.detail;
   EXPECT_EQ(table.mutants.planted, 32u);
-  EXPECT_EQ(table.mutants.refused + table.mutants.sameCode + table.mutants.byHand + table.mutants.beyond + table.mutants.falseAccepts, 32u);
+  EXPECT_EQ(table.mutants.refused + table.mutants.sameCode + table.mutants.byHand + table.mutants.beyond, 32u);
   EXPECT_GE(table.mutants.refused, 26u) << "a sample in which many mutants are equivalent shows little";
   EXPECT_GE(table.mutants.usualAccepted, 5u) << "the usual check misses much of it";
 }

@@ -54,7 +54,7 @@ std::vector<NativeSymbol> makeTable() {
       HOOK(kl_syncwarp), HOOK(kl_shuffle), HOOK(kl_vote), HOOK(kl_match), HOOK(kl_redux), HOOK(kl_activemask), HOOK(kl_elect),
       HOOK(kl_cp_async), HOOK(kl_cp_async_commit), HOOK(kl_cp_async_wait), HOOK(kl_cp_async_wait_all), HOOK(kl_mma), HOOK(kl_ldmatrix),
       HOOK(kl_stmatrix), HOOK(kl_wmma_load), HOOK(kl_wmma_store), HOOK(kl_wmma_mma), HOOK(kl_branch), HOOK(kl_yield), HOOK(kl_out_of_fuel),
-      HOOK(kl_clock), HOOK(kl_trap), HOOK(kl_assert_failed), HOOK(kl_vprintf), HOOK(kl_malloc), HOOK(kl_free), HOOK(kl_is_space),
+      HOOK(kl_clock), HOOK(kl_trap), HOOK(kl_leaves_local), HOOK(kl_assert_failed), HOOK(kl_vprintf), HOOK(kl_malloc), HOOK(kl_free), HOOK(kl_is_space),
       HOOK(__extendhfsf2), HOOK(__truncsfhf2), HOOK(__truncdfhf2),
       {"__truncsfbf2", address(truncateToBFloat)}, {"__truncdfbf2", address(truncateDoubleToBFloat)},
       {"memcpy", address<void *(void *, const void *, size_t)>(std::memcpy)}, {"memset", address<void *(void *, int, size_t)>(std::memset)},

@@ -39,6 +39,7 @@ const HookInfo table[] = {
     {"yield", Plain, KL_SITE_LOOP, KL_OTHER, HookInfo::Memory},
     {"clock", NoSite, KL_SITE_CALL, KL_OTHER, HookInfo::Memory},
     {"trap", NoKey, KL_SITE_CALL, KL_OTHER, HookInfo::Memory},
+    {"leaves_local", NoKey, KL_SITE_CALL, KL_OTHER, HookInfo::Memory},
     {"assert_failed", NoKey, KL_SITE_CALL, KL_OTHER, HookInfo::Memory},
     {"vprintf", NoSite, KL_SITE_CALL, KL_OTHER, HookInfo::Memory},
     {"malloc", NoKey, KL_SITE_CALL, KL_OTHER, HookInfo::Memory},

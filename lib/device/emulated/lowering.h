@@ -49,6 +49,9 @@ llvm::DebugLoc readersPlace(const llvm::DebugLoc &location);
 void makeWideAccesses(llvm::Function &function);
 bool revealPrivate(llvm::Function &function);
 
+/// Puts a hook before each access at a known place outside its local variable. Later passes would take such an access out, as it is undefined.
+bool reportLeavingLocals(llvm::Function &function);
+
 /// Inline PTX and NVVM intrinsics to IR and hooks; both return what they could not do.
 Status translateInlinePtx(llvm::Function &function);
 Status translateIntrinsics(llvm::Function &function);

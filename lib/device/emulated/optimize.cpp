@@ -34,6 +34,12 @@ struct RevealPrivatePass : llvm::PassInfoMixin<RevealPrivatePass> {
   }
 };
 
+struct LocalBoundsPass : llvm::PassInfoMixin<LocalBoundsPass> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
+    return reportLeavingLocals(function) ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  }
+};
+
 llvm::FunctionPassManager pipeline() {
   using namespace llvm;
   FunctionPassManager passes;
@@ -47,6 +53,7 @@ llvm::FunctionPassManager pipeline() {
   auto loops = [&](LoopPassManager manager, bool memorySSA) {
     passes.addPass(createFunctionToLoopPassAdaptor(std::move(manager), memorySSA));
   };
+  passes.addPass(LocalBoundsPass());
   clean();
   passes.addPass(InferAddressSpacesPass());
   passes.addPass(CorrelatedValuePropagationPass());
@@ -66,6 +73,7 @@ llvm::FunctionPassManager pipeline() {
     manager.addPass(LoopFullUnrollPass(3, /*OnlyWhenForced=*/false));
     loops(std::move(manager), false);
   }
+  passes.addPass(LocalBoundsPass()); // the unroller has just made places known
   clean();
   passes.addPass(GVNPass());
   passes.addPass(SCCPPass());
@@ -86,6 +94,19 @@ llvm::FunctionPassManager pipeline() {
   return passes;
 }
 
+/// What is left of local variables that nobody set gets a value that shows: NaN, or a large number. The optimizer is done, so nothing else is decided by it.
+void showUnset(llvm::Function &function) {
+  for (llvm::BasicBlock &block : function)
+    for (llvm::PHINode &phi : block.phis())
+      for (llvm::Use &incoming : phi.incoming_values()) {
+        llvm::Type *type = phi.getType();
+        if (!llvm::isa<llvm::UndefValue>(incoming.get()) || !(type->isIntOrIntVectorTy() || type->isFPOrFPVectorTy())) continue;
+        unsigned bits = type->getScalarSizeInBits();
+        if (type->isIntOrIntVectorTy()) incoming.set(llvm::ConstantInt::get(type, bits % 8 ? llvm::APInt::getAllOnes(bits) : llvm::APInt::getSplat(bits, llvm::APInt(8, 0x5A))));
+        else incoming.set(llvm::ConstantFP::getNaN(type));
+      }
+}
+
 } // namespace
 
 void optimizeDevice(llvm::Module &device, llvm::TargetMachine &target) {
@@ -93,6 +114,7 @@ void optimizeDevice(llvm::Module &device, llvm::TargetMachine &target) {
   llvm::ModulePassManager passes;
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(pipeline()));
   passes.run(device, analyses.modules);
+  for (llvm::Function &function : device) showUnset(function);
 }
 
 } // namespace klineage::emulated

@@ -207,6 +207,8 @@ void kl_out_of_fuel(kl_thread *self, uint32_t site, uint64_t key);
 
 uint64_t kl_clock(kl_thread *self, uint32_t globalNanoseconds);
 [[noreturn]] void kl_trap(kl_thread *self, uint32_t site);
+/// An access at a known place outside a local variable.
+[[noreturn]] void kl_leaves_local(kl_thread *self, uint32_t site);
 [[noreturn]] void kl_assert_failed(kl_thread *self, const char *message, const char *file, uint32_t line, const char *function,
                                    uint32_t site);
 /// `arguments` is CUDA's vprintf buffer: values in order, each at its natural alignment.

@@ -51,6 +51,11 @@ void kl_trap(kl_thread *self, uint32_t site) {
   raise(thread, Reason::Crash, at(*thread.block->launch, site) + ": " + threadName(*thread.block, thread.linear) + " executes a trap");
 }
 
+void kl_leaves_local(kl_thread *self, uint32_t site) {
+  Thread &thread = threadOf(self);
+  raise(thread, Reason::OutOfBounds, at(*thread.block->launch, site) + ": " + threadName(*thread.block, thread.linear) + " leaves a local array");
+}
+
 void kl_assert_failed(kl_thread *self, const char *message, const char *file, uint32_t line, const char *function, uint32_t) {
   Thread &thread = threadOf(self);
   raise(thread, Reason::Crash,
