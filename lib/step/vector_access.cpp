@@ -268,6 +268,25 @@ Edits removeDeadLocals(const Unit &unit, const FunctionDecl *function, const std
   return edits;
 }
 
+Result<Edits> keepTwin(const Unit &unit, const FunctionDecl *function, const IfStmt &branch) {
+  auto place = statementPlace(unit, &branch);
+  if (!place) return place.error();
+  const auto *twin = dyn_cast<CompoundStmt>(branch.getElse());
+  std::string text = statementText(unit, branch.getElse());
+  // Without declarations of its own the twin needs no braces.
+  bool declares = twin && std::any_of(twin->body_begin(), twin->body_end(), [](const Stmt *stmt) { return isa<DeclStmt>(stmt); });
+  if (twin && !declares) text = text.substr(1, text.size() - 2);
+  Edits edits{{place->file, place->offset, place->length, text}};
+  for (auto &dead : removeDeadLocals(unit, function, {branch.getCond(), branch.getThen()})) edits.push_back(dead);
+  return edits;
+}
+
+bool isInside(const KernelModel &kernel, const Stmt *inner, const Stmt *outer) {
+  for (const Stmt *at = inner; at; at = kernel.parent(at))
+    if (at == outer) return true;
+  return false;
+}
+
 Siblings siblingsOf(const KernelModel &kernel, const Stmt *stmt) {
   Siblings siblings;
   const Stmt *child = stmt, *parent = kernel.parent(stmt);

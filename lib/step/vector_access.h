@@ -33,6 +33,11 @@ std::string statementText(const Unit &unit, const clang::Stmt *stmt);
 /// Removals of local declarations that are used only inside the statements given (or in each other). Those are about to go.
 Edits removeDeadLocals(const Unit &unit, const clang::FunctionDecl *function, const std::vector<const clang::Stmt *> &going);
 
+/// A branch with a wide access gives way to its scalar twin, the other side.
+Result<Edits> keepTwin(const Unit &unit, const clang::FunctionDecl *function, const clang::IfStmt &branch);
+
+bool isInside(const KernelModel &kernel, const clang::Stmt *inner, const clang::Stmt *outer);
+
 /// Statements of the compound that directly holds `stmt` (through attributes), and its position there; empty when no compound does.
 struct Siblings {
   std::vector<const clang::Stmt *> all;

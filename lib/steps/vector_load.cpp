@@ -24,12 +24,6 @@ const Stmt *withoutAttributes(const Stmt *stmt) {
   return stmt;
 }
 
-bool isInside(const KernelModel &kernel, const Stmt *inner, const Stmt *outer) {
-  for (const Stmt *at = inner; at; at = kernel.parent(at))
-    if (at == outer) return true;
-  return false;
-}
-
 /// What is taken out at a site.
 struct Removal {
   const FunctionDecl *function = nullptr;   // that holds the text
@@ -188,18 +182,7 @@ Result<Edits> takeOut(const Version &version, const Site &site, const Parameters
     for (auto &dead : removeDeadLocals(unit, removal.function, {removal.single})) edits.push_back(dead);
     return edits;
   }
-  if (removal.branch) {
-    auto place = statementPlace(unit, removal.branch);
-    if (!place) return place.error();
-    const auto *twin = dyn_cast<CompoundStmt>(removal.branch->getElse());
-    std::string text = statementText(unit, removal.branch->getElse());
-    // Without declarations of its own the twin needs no braces.
-    bool declares = twin && std::any_of(twin->body_begin(), twin->body_end(), [](const Stmt *stmt) { return isa<DeclStmt>(stmt); });
-    if (twin && !declares) text = text.substr(1, text.size() - 2);
-    edits.push_back({place->file, place->offset, place->length, text});
-    for (auto &dead : removeDeadLocals(unit, removal.function, {removal.branch->getCond(), removal.branch->getThen()})) edits.push_back(dead);
-    return edits;
-  }
+  if (removal.branch) return keepTwin(unit, removal.function, *removal.branch);
   const Loop &loop = *removal.loop;
   auto place = statementPlace(unit, loop.stmt);
   if (!place) return place.error();

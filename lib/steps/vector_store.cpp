@@ -13,12 +13,6 @@ namespace klineage {
 namespace {
 using namespace clang;
 
-bool isInside(const KernelModel &kernel, const Stmt *inner, const Stmt *outer) {
-  for (const Stmt *at = inner; at; at = kernel.parent(at))
-    if (at == outer) return true;
-  return false;
-}
-
 struct WideStore {
   const FunctionDecl *function = nullptr;
   const Stmt *statement = nullptr; // the assignment
@@ -144,17 +138,7 @@ Result<Edits> toScalarStores(const Version &version, const Site &site, const Par
   const Unit &unit = version.unit;
   const auto &store = site.as<WideStore>();
   Edits edits;
-  if (store.branch) {
-    auto place = statementPlace(unit, store.branch);
-    if (!place) return place.error();
-    const auto *twin = dyn_cast<CompoundStmt>(store.branch->getElse());
-    std::string text = statementText(unit, store.branch->getElse());
-    bool declares = twin && std::any_of(twin->body_begin(), twin->body_end(), [](const Stmt *stmt) { return isa<DeclStmt>(stmt); });
-    if (twin && !declares) text = text.substr(1, text.size() - 2);
-    edits.push_back({place->file, place->offset, place->length, text});
-    for (auto &dead : removeDeadLocals(unit, store.function, {store.branch->getCond(), store.branch->getThen()})) edits.push_back(dead);
-    return edits;
-  }
+  if (store.branch) return keepTwin(unit, store.function, *store.branch);
   auto view = viewOf(unit, store.target);
   if (!view) return view.error();
   auto place = statementPlace(unit, store.statement);
