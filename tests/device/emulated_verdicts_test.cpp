@@ -40,6 +40,22 @@ TEST(EmulatedVerdicts, ReductionWithBarriersIsRightAndWithoutThemARace) {
   EXPECT_NE(bad.detail.find("kernel.cu:7"), std::string::npos) << bad.detail;
 }
 
+TEST(EmulatedVerdicts, AStructPassedByValueIsNoAccessOfTheKernel) {
+  Candidate c(R"(
+struct Job { const float *in; float *out; int n; float factor; };
+__global__ void scale(Job job) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < job.n) job.out[i] = job.in[i] * job.factor;
+}
+extern "C" void launch(const float *in, float *out, int n) { scale<<<2, 64>>>(Job{in, out, n, 2.0f}); }
+)");
+  c.in("in").out("out").size(100);
+  RunOutcome outcome = c.run();
+  ASSERT_EQ(outcome.reason, Reason::None) << outcome.detail;
+  std::vector<float> in = c.given<float>(0);
+  EXPECT_EQ(Candidate::elements<float>(outcome.outputs[1])[99], 2.0f * in[99]);
+}
+
 TEST(EmulatedVerdicts, StorePastTheEndIsOutOfBoundsWithItsLine) {
   Candidate c(R"(
 __global__ void k(float *out, int n) {

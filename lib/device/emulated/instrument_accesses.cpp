@@ -168,7 +168,7 @@ void KernelInstrumenter::replaceHooks() {
       continue;
     }
     auto *transfer = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction);
-    if (!transfer) continue;
+    if (!transfer || parameterCopies.count(transfer)) continue;
     auto *copy = llvm::dyn_cast<llvm::MemTransferInst>(transfer);
     if (isPrivate(transfer->getDest()) && (!copy || isPrivate(copy->getSource()))) continue;
     llvm::IRBuilder<> builder(transfer);

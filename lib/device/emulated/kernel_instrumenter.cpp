@@ -87,7 +87,7 @@ void KernelInstrumenter::makeEntry() {
     if (argument.hasByValAttr()) {
       llvm::AllocaInst *copy = builder.CreateAlloca(passed);
       copy->setAlignment(std::max(argument.getParamAlign().valueOrOne(), llvm::Align(16)));
-      builder.CreateMemCpy(copy, copy->getAlign(), address, llvm::Align(1), bytes);
+      parameterCopies.insert(builder.CreateMemCpy(copy, copy->getAlign(), address, llvm::Align(1), bytes));
       value = builder.CreateAddrSpaceCast(copy, argument.getType());
     } else {
       value = builder.CreateAlignedLoad(passed, address, llvm::Align(1));

@@ -56,6 +56,7 @@ private:
   std::vector<llvm::Instruction *> divergentBranches;
   llvm::DenseSet<const llvm::Value *> uniformPointers;
   std::vector<llvm::Instruction *> accesses; ///< Ordinary loads and stores that are not provably private.
+  llvm::SmallPtrSet<const llvm::Instruction *, 4> parameterCopies; ///< Of structs passed by value, out of the launch's own arguments: no access of the kernel.
   llvm::Function *entry = nullptr;
   llvm::Value *self = nullptr;
   llvm::Instruction *entryPoint = nullptr; ///< Registers are read before it.
