@@ -60,8 +60,7 @@ int main(int argc, char **argv) {
     std::fputs(helpText, stdout);
     return ExitDone;
   }
-  if (file.empty()) return fail("init", userError("no file is named", {}, "klineage init FILE.cu --kernel NAME"));
-  if (request.kernel.empty()) return fail("init", userError("no kernel is named", {}, "add --kernel NAME: a launcher or a __global__ function of the file"));
+  if (file.empty()) return fail("init", userError("no file is named", {}, "klineage init FILE.cu"));
   request.file = file;
   request.out = out;
   auto report = initKernel(request);

@@ -229,7 +229,7 @@ Result<InitReport> initKernel(const InitRequest &request) {
   auto signature = readSignature(**unit, request.kernel);
   if (!signature) return signature.error();
   if (!signature->launcher && usesDynamicShared(**unit, signature->kernel))
-    return userError("\"" + request.kernel + "\" uses dynamic shared memory and has no extern \"C\" launcher",
+    return userError("\"" + signature->entry + "\" uses dynamic shared memory and has no extern \"C\" launcher",
                      (*unit)->where(signature->kernel->getLocation(), Side::Host), "write the launcher: only you know how many bytes it needs");
   Observed observed = observe(**unit, *signature);
 

@@ -9,7 +9,7 @@ namespace klineage {
 
 struct InitRequest {
   std::filesystem::path file; ///< The CUDA file.
-  std::string kernel;         ///< An extern "C" launcher, or a __global__ function.
+  std::string kernel;         ///< An extern "C" launcher, or a __global__ function; empty: the only one of the file.
   std::filesystem::path out;  ///< The folder to write; empty: the kernel's name in the current folder.
 };
 

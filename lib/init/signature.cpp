@@ -143,10 +143,11 @@ Error notFound(const Unit &unit, const std::string &name, const Callables &calla
     for (const FunctionDecl *function : *list) words.push_back(function->getNameAsString());
   if (words.empty())
     return userError("the file defines no __global__ function and no extern \"C\" launcher", unit.sources().mainFile, "name a file that holds a kernel");
-  std::string near = nearestWord(name, words);
+  std::string near = name.empty() ? "" : nearestWord(name, words);
   std::string mend = near.empty() ? "" : "did you mean " + near + "? ";
   mend += "kernels: " + (callables.kernels.empty() ? "none" : names(callables.kernels));
   mend += "; launchers: " + (callables.launchers.empty() ? "none" : names(callables.launchers));
+  if (name.empty()) return userError("the file holds several kernels or launchers and none is named", unit.sources().mainFile, "add --kernel NAME; " + mend);
   return userError("there is no kernel or launcher \"" + name + "\"", unit.sources().mainFile, mend);
 }
 
@@ -164,9 +165,13 @@ std::string entryFor(const Unit &unit, const FunctionDecl *kernel) {
 
 } // namespace
 
-Result<Signature> readSignature(const Unit &unit, const std::string &name) {
+Result<Signature> readSignature(const Unit &unit, const std::string &asked) {
   Callables callables(unit);
   Signature made;
+  // Nothing asked: the only launcher, else the only kernel.
+  std::string name = asked;
+  if (name.empty() && callables.launchers.size() == 1) name = callables.launchers[0]->getNameAsString();
+  else if (name.empty() && callables.launchers.empty() && callables.kernels.size() == 1) name = callables.kernels[0]->getNameAsString();
   for (FunctionDecl *launcher : callables.launchers)
     if (launcher->getNameAsString() == name) made.launcher = launcher;
   if (!made.launcher) {

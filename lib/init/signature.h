@@ -24,7 +24,7 @@ struct Signature {
   std::vector<SignatureParameter> parameters;    ///< Without the stream.
 };
 
-/// `name` is an extern "C" host function, or a __global__ function with or without one that launches it.
+/// `name` is an extern "C" host function, or a __global__ function with or without one that launches it; empty: the file's only launcher, else its only kernel.
 Result<Signature> readSignature(const Unit &unit, const std::string &name);
 
 } // namespace klineage

@@ -151,3 +151,16 @@ TEST(Init, SaysWhatIsWrongAndWhere) {
   ASSERT_FALSE(bool(missing));
   EXPECT_NE(missing.error().message().find("no such file"), std::string::npos);
 }
+
+TEST(Init, NeedsNoNameWhereThereIsOneLauncherAndListsThemWhereThereAreMore) {
+  const std::string kernel = "__global__ void twice_kernel(float *y, int n) { int i = threadIdx.x; if (i < n) y[i] *= 2; }\n";
+  const std::string launcher = "extern \"C\" void twice(float *y, int n, cudaStream_t s) { twice_kernel<<<1, 64, 0, s>>>(y, n); }\n";
+  Made one(kernel + launcher, "");
+  ASSERT_FALSE(one.error) << one.error->message();
+  EXPECT_EQ(one.report.entry, "twice");
+  Made two(kernel + launcher + "extern \"C\" void again(float *y, int n, cudaStream_t s) { twice_kernel<<<1, 32, 0, s>>>(y, n); }\n", "");
+  ASSERT_TRUE(two.error);
+  EXPECT_NE(two.error->message().find("--kernel NAME"), std::string::npos) << two.error->message();
+  EXPECT_NE(two.error->message().find("twice"), std::string::npos) << two.error->message();
+  EXPECT_NE(two.error->message().find("again"), std::string::npos) << two.error->message();
+}
