@@ -1,4 +1,6 @@
 #include "step/iteration_order.h"
+#include "step/settled.h"
+#include "step/vector_access.h"
 #include <algorithm>
 
 namespace klineage {
@@ -12,7 +14,16 @@ const ValueDecl *variableOf(const Expr *expr) {
   return ref ? ref->getDecl() : nullptr;
 }
 
-/// One assignment to a scalar: its target, the operator of a compound one, the value.
+/// The variable that an assignment changes, wholly or a member or element of it.
+const ValueDecl *partOf(const Expr *expr) {
+  expr = bare(expr);
+  if (const auto *member = dyn_cast<MemberExpr>(expr)) return member->isArrow() ? nullptr : partOf(member->getBase());
+  if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(expr)) return bare(subscript->getBase())->getType()->isArrayType() ? partOf(subscript->getBase()) : nullptr;
+  const auto *variable = dyn_cast_or_null<VarDecl>(variableOf(expr));
+  return variable && !variable->hasAttr<CUDASharedAttr>() ? variable : nullptr;
+}
+
+/// One assignment to a variable or a part of one: its target, the operator of a compound one, the value.
 struct Update {
   const ValueDecl *target = nullptr;
   BinaryOperatorKind op = BO_Assign;
@@ -23,12 +34,12 @@ class BodyReader : public RecursiveASTVisitor<BodyReader> {
 public:
   bool VisitBinaryOperator(BinaryOperator *op) {
     if (!op->isAssignmentOp()) return true;
-    if (const auto *target = variableOf(op->getLHS())) updates.push_back({target, op->getOpcode(), op->getRHS()});
+    if (const auto *target = partOf(op->getLHS())) updates.push_back({target, op->getOpcode(), op->getRHS()});
     return true;
   }
   bool VisitUnaryOperator(UnaryOperator *op) {
     if (op->isIncrementDecrementOp())
-      if (const auto *target = variableOf(op->getSubExpr())) updates.push_back({target, op->getOpcode() == UO_PreInc || op->getOpcode() == UO_PostInc ? BO_AddAssign : BO_SubAssign, nullptr});
+      if (const auto *target = partOf(op->getSubExpr())) updates.push_back({target, op->getOpcode() == UO_PreInc || op->getOpcode() == UO_PostInc ? BO_AddAssign : BO_SubAssign, nullptr});
     return true;
   }
   bool VisitVarDecl(VarDecl *variable) {
@@ -163,12 +174,6 @@ private:
   std::map<const ValueDecl *, const Expr *> temporaries;
 };
 
-bool isInside(const KernelModel &kernel, const Stmt *inner, const Stmt *outer) {
-  for (const Stmt *at = inner; at; at = kernel.parent(at))
-    if (at == outer) return true;
-  return false;
-}
-
 } // namespace
 
 IterationOrder iterationOrder(const KernelModel &kernel, const Loop &loop) {
@@ -176,7 +181,7 @@ IterationOrder iterationOrder(const KernelModel &kernel, const Loop &loop) {
   if (loop.leavesEarly || loop.hasContinue) order.why = "the loop is left early or skips ahead";
   if (loop.descending) order.why = "the loop counts down";
   for (const auto &barrier : kernel.barriers)
-    if (barrier.stmt && isInside(kernel, barrier.stmt, loop.stmt)) order.why = "the loop holds a barrier";
+    if (runsInside(kernel, barrier.stmt, barrier.calls, loop.stmt)) order.why = "the loop holds a barrier";
   const Stmt *body = loop.stmt->getBody();
   BodyReader reader;
   reader.TraverseStmt(const_cast<Stmt *>(body));

@@ -1,4 +1,5 @@
 #include "step/neighbour_reads.h"
+#include "step/settled.h"
 #include <algorithm>
 
 namespace klineage {
@@ -64,6 +65,22 @@ const DeclStmt *alignableArray(const KernelModel &kernel, const Access &first, u
 
 } // namespace
 
+namespace {
+
+/// Between the place of the wide read and each scalar one nothing changes the address, and everything in between runs.
+std::string whyNotInOneGo(const KernelModel &kernel, const NeighbourReads &run) {
+  for (const auto &lane : run.lanes)
+    for (const Access *read : lane) {
+      Changes changes(kernel, stretch(kernel, run.first, listedStatement(kernel, *read)));
+      if (const VarDecl *variable = changes.of(read->expr)) return "the address holds " + variable->getNameAsString() + ", which changes between the reads";
+      if (!changes.interruption().empty()) return changes.interruption();
+      if (read->expr->HasSideEffects(kernel.function->getASTContext(), /*IncludePossibleEffects=*/false)) return "the address has side effects";
+    }
+  return {};
+}
+
+} // namespace
+
 std::vector<NeighbourReads> findNeighbourReads(const KernelModel &kernel) {
   std::vector<Candidate> all;
   for (const Access &access : kernel.accesses) {
@@ -96,6 +113,7 @@ std::vector<NeighbourReads> findNeighbourReads(const KernelModel &kernel) {
       run.first = *std::min_element(statements.begin(), statements.end(), [&](const Stmt *a, const Stmt *b) { return positionIn(first.list, a) < positionIn(first.list, b); });
       bool several = std::any_of(statements.begin(), statements.end(), [&](const Stmt *one) { return one != run.first; });
       run.region = several ? first.list : run.first;
+      run.why = whyNotInOneGo(kernel, run);
       for (const auto &lane : run.lanes) taken.insert(lane.begin(), lane.end());
       runs.push_back(std::move(run));
     }

@@ -9,6 +9,7 @@ struct NeighbourReads {
   std::vector<std::vector<const Access *>> lanes;
   const clang::Stmt *first = nullptr;  ///< The statement of the list before which the wide read may stand.
   const clang::Stmt *region = nullptr; ///< From the wide read to the last scalar one: the statement, or the list where there are several.
+  std::string why;                     ///< Why they may not be read in one go; empty when they may.
   unsigned width() const { return static_cast<unsigned>(lanes.size()); }
   const Access &lowest() const { return *lanes.front().front(); }
 };

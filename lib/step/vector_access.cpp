@@ -1,4 +1,5 @@
 #include "step/vector_access.h"
+#include "step/settled.h"
 #include <algorithm>
 #include <cctype>
 
@@ -61,35 +62,6 @@ std::string scaled(const Unit &unit, const Expr *index, unsigned width) {
 
 std::string plus(const std::string &a, const std::string &b) { return a.empty() ? b : b.empty() ? a : a + " + " + b; }
 
-/// Counts assignments to a variable in the function that holds it: a pointer that moves is no fixed base.
-class Assignments : public RecursiveASTVisitor<Assignments> {
-public:
-  explicit Assignments(const VarDecl *variable) : variable(variable) {}
-  bool VisitBinaryOperator(BinaryOperator *op) {
-    if (op->isAssignmentOp()) note(op->getLHS());
-    return true;
-  }
-  bool VisitUnaryOperator(UnaryOperator *op) {
-    if (op->isIncrementDecrementOp()) note(op->getSubExpr());
-    return true;
-  }
-  bool any = false;
-
-private:
-  void note(const Expr *target) {
-    if (const auto *ref = dyn_cast<DeclRefExpr>(core(target))) any |= ref->getDecl() == variable;
-  }
-  const VarDecl *variable;
-};
-
-bool isReassigned(const VarDecl *variable) {
-  const auto *function = dyn_cast<FunctionDecl>(variable->getDeclContext());
-  if (!function || !function->getBody()) return true;
-  Assignments assignments(variable);
-  assignments.TraverseStmt(function->getBody());
-  return assignments.any;
-}
-
 /// __ldg and its kin, which read what their argument points at.
 bool loadsThroughPointer(const CallExpr *call) {
   const FunctionDecl *callee = call->getDirectCallee();
@@ -98,28 +70,48 @@ bool loadsThroughPointer(const CallExpr *call) {
   return name == "__ldg" || name == "__ldcg" || name == "__ldca" || name == "__ldcs" || name == "__ldlu" || name == "__ldcv";
 }
 
-/// A local that stands in `expr` and is assigned somewhere: its value where the pointer is used may be another.
-const VarDecl *movingLocal(const Expr *expr) {
+/// The words of a pointer's initializer may be written where the pointer is used: nothing in them has changed, and each name means the same.
+Status movable(const VectorView &view, const Expr *words, const VarDecl *anchor) {
+  if (!anchor) return Done{};
   struct Locals : RecursiveASTVisitor<Locals> {
-    const VarDecl *moving = nullptr;
+    std::vector<const VarDecl *> all;
     bool VisitDeclRefExpr(DeclRefExpr *ref) {
-      const auto *variable = dyn_cast<VarDecl>(ref->getDecl());
-      if (variable && variable->isLocalVarDeclOrParm() && isReassigned(variable)) moving = variable;
+      if (const auto *variable = dyn_cast<VarDecl>(ref->getDecl()); variable && variable->isLocalVarDeclOrParm()) all.push_back(variable);
       return true;
     }
   } locals;
-  locals.TraverseStmt(const_cast<Expr *>(expr));
-  return locals.moving;
+  locals.TraverseStmt(const_cast<Expr *>(words));
+  for (const VarDecl *local : locals.all)
+    if (changesAfter(local, anchor)) return refusal("the vector pointer was made with " + local->getNameAsString() + ", which changes");
+  const auto *function = dyn_cast_or_null<FunctionDecl>(anchor->getParentFunctionOrMethod());
+  if (const VarDecl *other = function ? shadowedAt(function, words, view.whole) : nullptr)
+    return refusal("the vector pointer was made with " + other->getNameAsString() + ", which means something else where it is used");
+  return Done{};
+}
+
+/// Each element is written with these words: they are evaluated several times.
+Status repeatable(const Unit &unit, const Expr *words) {
+  if (words && !words->isValueDependent() && words->HasSideEffects(unit.ast(Side::Device), /*IncludePossibleEffects=*/false)) return refusal("the address has side effects");
+  return Done{};
+}
+
+Status settle(VectorView &view, QualType scalar) {
+  view.scalarType = scalar.getUnqualifiedType().getAsString();
+  if (view.base.empty()) return refusal("the code comes from a macro");
+  if (vectorTypeOf(scalar, view.width) != view.vectorType) return refusal("a " + view.vectorType + " holds the bits of " + view.scalarType + " here, not their values");
+  return Done{};
 }
 
 /// The scalar pointer under the cast, as base and offset text. On the way to the cast the pointer may have been moved by whole vectors.
-Status followCast(const Unit &unit, const Expr *pointer, VectorView &view, bool here = true) {
+/// With an anchor the words stand in the initializer of that pointer.
+Status followCast(const Unit &unit, const Expr *pointer, VectorView &view, const VarDecl *anchor = nullptr) {
   const Expr *expr = core(pointer);
   if (const auto *ref = dyn_cast<DeclRefExpr>(expr)) {
     const auto *variable = dyn_cast<VarDecl>(ref->getDecl());
     if (!variable || isa<ParmVarDecl>(variable) || !variable->hasInit()) return refusal("the buffer itself is declared as vectors");
-    if (isReassigned(variable)) return refusal("the vector pointer " + variable->getNameAsString() + " is moved");
-    return followCast(unit, variable->getInit(), view, /*here=*/false);
+    if (changesAfter(variable, variable)) return refusal("the vector pointer " + variable->getNameAsString() + " is moved");
+    if (auto same = movable(view, ref, anchor); !same) return same;
+    return followCast(unit, variable->getInit(), view, variable);
   }
   const Expr *moved = nullptr, *by = nullptr;
   if (const auto *sum = dyn_cast<BinaryOperator>(expr); sum && sum->getOpcode() == BO_Add) {
@@ -133,15 +125,18 @@ Status followCast(const Unit &unit, const Expr *pointer, VectorView &view, bool 
       by = subscript->getIdx();
     }
   if (moved) {
-    if (const VarDecl *other = here ? nullptr : movingLocal(by)) return refusal("the vector pointer was moved by " + other->getNameAsString() + ", which changes");
+    if (auto same = movable(view, by, anchor); !same) return same;
+    if (auto once = repeatable(unit, by); !once) return once;
     std::string distance = scaled(unit, by, view.width);
     view.first = plus(distance, view.first);
-    return followCast(unit, moved, view, here);
+    return followCast(unit, moved, view, anchor);
   }
   const auto *cast = dyn_cast<ExplicitCastExpr>(expr);
   if (!cast) return refusal("the vector pointer is no cast of a scalar pointer");
   const Expr *scalar = cast->getSubExpr()->IgnoreParens();
   const Expr *inner = core(scalar);
+  if (auto same = movable(view, scalar, anchor); !same) return same;
+  if (auto once = repeatable(unit, scalar); !once) return once;
   // &a[i] is a + i, so that its elements read a[i + k].
   if (const auto *address = dyn_cast<UnaryOperator>(inner); address && address->getOpcode() == UO_AddrOf)
     if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(core(address->getSubExpr()))) {
@@ -149,14 +144,12 @@ Status followCast(const Unit &unit, const Expr *pointer, VectorView &view, bool 
       bool zero = !subscript->getIdx()->isValueDependent() && subscript->getIdx()->EvaluateAsInt(value, unit.ast(Side::Device)) && value.Val.getInt() == 0;
       view.base = grouped(unit, subscript->getBase());
       view.first = plus(zero ? std::string() : unit.text(subscript->getIdx()), view.first);
-      view.scalarType = subscript->getType().getUnqualifiedType().getAsString();
-      return view.base.empty() ? Status(refusal("the code comes from a macro")) : Status(Done{});
+      return settle(view, subscript->getType());
     }
   QualType pointee = inner->getType()->isArrayType() ? QualType(inner->getType()->getArrayElementTypeNoTypeQual(), 0) : inner->getType()->getPointeeType();
   if (pointee.isNull() || pointee->isRecordType() || pointee->isVoidType()) return refusal("the vector pointer is no cast of a scalar pointer");
   view.base = grouped(unit, scalar);
-  view.scalarType = pointee.getUnqualifiedType().getAsString();
-  return view.base.empty() ? Status(refusal("the code comes from a macro")) : Status(Done{});
+  return settle(view, pointee);
 }
 
 } // namespace
@@ -179,6 +172,7 @@ Result<VectorView> viewOf(const Unit &unit, const Expr *lvalue) {
   } else {
     return refusal("the access is no subscript, dereference or load with a word to the cache");
   }
+  if (auto once = repeatable(unit, index); !once) return once.error();
   view.first = scaled(unit, index, view.width); // what else moved the pointer is added in front
   if (auto followed = followCast(unit, pointer, view); !followed) return followed.error();
   return view;
@@ -266,6 +260,67 @@ Edits removeDeadLocals(const Unit &unit, const FunctionDecl *function, const std
     }
   }
   return edits;
+}
+
+namespace {
+
+/// A value in the condition, other than an address, is another one in other threads: the branch chooses by place, not by alignment.
+bool choosesByPlace(const KernelModel &kernel, const Expr *condition) {
+  struct Values : RecursiveASTVisitor<Values> {
+    std::vector<const Expr *> all;
+    bool TraverseStmt(Stmt *stmt) {
+      if (const auto *cast = dyn_cast_or_null<CastExpr>(stmt); cast && cast->getCastKind() == CK_PointerToIntegral) return true;
+      return RecursiveASTVisitor::TraverseStmt(stmt);
+    }
+    bool VisitDeclRefExpr(DeclRefExpr *ref) {
+      if (isa<VarDecl>(ref->getDecl())) all.push_back(ref);
+      return true;
+    }
+  } values;
+  values.TraverseStmt(const_cast<Expr *>(condition));
+  return std::any_of(values.all.begin(), values.all.end(), [&](const Expr *value) { return !kernel.isUniform(value); });
+}
+
+/// Every element that one side moves at once is moved by the other side one by one.
+bool coversLanes(const KernelModel &kernel, const Stmt *wide, const Stmt *scalar) {
+  for (const Access &access : kernel.accesses) {
+    if (access.width < 2 || access.space == Space::Local || !isInside(kernel, access.expr, wide)) continue;
+    for (unsigned lane = 0; lane < access.width; ++lane) {
+      bool found = std::any_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access &other) {
+        return other.buffer == access.buffer && other.kind == access.kind && other.calls == access.calls && isInside(kernel, other.expr, scalar) &&
+               other.index - access.index == IndexExpr(int64_t(lane));
+      });
+      if (!found) return false;
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+std::string whyNoTwin(const KernelModel &kernel, const IfStmt &branch) {
+  if (branch.getConditionVariable() || branch.getInit() || branch.getCond()->HasSideEffects(kernel.function->getASTContext(), /*IncludePossibleEffects=*/false))
+    return "the condition of the branch does something itself";
+  if (writtenBy(kernel, branch.getThen()) != writtenBy(kernel, branch.getElse())) return "the two sides of the branch do not write the same variables and buffers";
+  if (Changes(kernel, {branch.getThen()}).interruption() != Changes(kernel, {branch.getElse()}).interruption()) return "only one side of the branch leaves it";
+  if (choosesByPlace(kernel, branch.getCond()) && !coversLanes(kernel, branch.getThen(), branch.getElse()))
+    return "the branch chooses by the thread, and its scalar side does not move the same elements";
+  return {};
+}
+
+bool isListed(const KernelModel &kernel, const Stmt *statement, bool *alone) {
+  const Stmt *parent = kernel.parent(statement);
+  while (parent && isa<AttributedStmt, ExprWithCleanups>(parent)) {
+    statement = parent;
+    parent = kernel.parent(parent);
+  }
+  bool listed = isa_and_nonnull<CompoundStmt>(parent), body = false;
+  if (const auto *branch = dyn_cast_or_null<IfStmt>(parent)) body = branch->getThen() == statement || branch->getElse() == statement;
+  if (const auto *loop = dyn_cast_or_null<ForStmt>(parent)) body = loop->getBody() == statement;
+  if (const auto *loop = dyn_cast_or_null<WhileStmt>(parent)) body = loop->getBody() == statement;
+  if (const auto *loop = dyn_cast_or_null<DoStmt>(parent)) body = loop->getBody() == statement;
+  if (alone) *alone = body;
+  return listed || body;
 }
 
 Result<Edits> keepTwin(const Unit &unit, const FunctionDecl *function, const IfStmt &branch) {

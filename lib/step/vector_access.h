@@ -33,6 +33,12 @@ std::string statementText(const Unit &unit, const clang::Stmt *stmt);
 /// Removals of local declarations that are used only inside the statements given (or in each other). Those are about to go.
 Edits removeDeadLocals(const Unit &unit, const clang::FunctionDecl *function, const std::vector<const clang::Stmt *> &going);
 
+/// Why the other side of a branch with a wide access is no scalar twin of it; empty when it is one as far as can be told.
+std::string whyNoTwin(const KernelModel &kernel, const clang::IfStmt &branch);
+
+/// It stands in a list of statements, or `alone` as the body of a branch or loop (several in its place need braces); not so the increment of a loop.
+bool isListed(const KernelModel &kernel, const clang::Stmt *statement, bool *alone = nullptr);
+
 /// A branch with a wide access gives way to its scalar twin, the other side.
 Result<Edits> keepTwin(const Unit &unit, const clang::FunctionDecl *function, const clang::IfStmt &branch);
 

@@ -8,7 +8,9 @@
 // elements are then read one by one). The loop form is what materialize writes, with a run-time check of the alignment.
 // Limits: 32-bit scalars, widths 2 and 4, views made by casting a scalar pointer; no volatile.
 #include "step/iteration_order.h"
+#include "step/lockstep.h"
 #include "step/neighbour_reads.h"
+#include "step/settled.h"
 #include "step/vector_access.h"
 #include <algorithm>
 
@@ -119,6 +121,15 @@ Detection findWideReads(const Version &version) {
           continue;
         }
       }
+      if (removal.branch)
+        if (std::string why = whyNoTwin(kernel, *removal.branch); !why.empty()) {
+          sites.decline("unsupported_form", carrier->getBeginLoc(), why);
+          continue;
+        }
+      if (removal.loop && writtenBy(kernel, removal.loop->stmt) != writtenBy(kernel, removal.tail ? static_cast<const Stmt *>(removal.tail->stmt) : removal.tailIf)) {
+        sites.decline("unsupported_form", carrier->getBeginLoc(), "the loop over vectors and its tail do not write the same variables and buffers");
+        continue;
+      }
       if (!removal.single && holdsWideStore(kernel, carrier)) {
         sites.decline("held_by", carrier->getBeginLoc(), "vector_store writes from the same vectors; it goes first");
         continue;
@@ -165,13 +176,14 @@ Result<Edits> takeOut(const Version &version, const Site &site, const Parameters
     const Expr *target = nullptr;
     if (const auto *assign = dyn_cast_or_null<CXXOperatorCallExpr>(holder); assign && assign->getOperator() == OO_Equal) target = assign->getArg(0);
     if (const auto *assign = dyn_cast_or_null<BinaryOperator>(holder); assign && assign->getOpcode() == BO_Assign) target = assign->getLHS();
-    if (target && target != removal.single) {
+    bool alone = false;
+    if (target && target != removal.single && isListed(*site.kernel, holder, &alone)) {
       if (auto into = viewOf(unit, target)) {
         auto place = statementPlace(unit, holder);
         if (!place) return place.error();
         std::string text;
         for (unsigned lane = 0; lane < view->width; ++lane) text += into->element(lane) + " = " + view->element(lane) + ";\n";
-        edits.push_back({place->file, place->offset, place->length, text});
+        edits.push_back({place->file, place->offset, place->length, alone ? "{\n" + text + "}" : text});
         for (auto &dead : removeDeadLocals(unit, removal.function, {removal.single})) edits.push_back(dead);
         return edits;
       }
@@ -249,6 +261,10 @@ void findNeighbours(const Version &version, const KernelModel &kernel, SiteList 
       if (const auto *branch = dyn_cast_or_null<IfStmt>(kernel.parent(at)); branch && branch->getElse() == at)
         for (const auto &other : kernel.accesses) isTwin |= other.buffer == first.buffer && isWide(other) && isInside(kernel, other.expr, branch->getThen());
     if (isTwin) continue;
+    if (!neighbours.why.empty()) {
+      sites.decline("unsupported_form", first.expr->getBeginLoc(), neighbours.why);
+      continue;
+    }
     auto locus = sites.locus("statement", first.buffer->getNameAsString(), first.expr->getSourceRange());
     if (!locus) {
       sites.decline(locus.error(), first.expr->getBeginLoc());
@@ -296,6 +312,18 @@ Detection findScalarRuns(const Version &version) {
       }
       if (!loop.calls.empty()) {
         sites.decline("unsupported_form", where, "the loop stands in a helper");
+        continue;
+      }
+      if (Exchange exchange = exchangeIn(loop.stmt); exchange.shuffle || exchange.barrier) {
+        sites.decline("unsupported_form", where, "threads exchange values in the loop");
+        continue;
+      }
+      Changes changes(kernel, {loop.stmt});
+      const VarDecl *moving = nullptr;
+      for (const Access *read : run.reads)
+        if (!moving) moving = changes.of(read->expr, loop.variable);
+      if (moving) {
+        sites.decline("unsupported_form", where, "the row's address holds " + moving->getNameAsString() + ", which changes in the loop");
         continue;
       }
       IterationOrder order = iterationOrder(kernel, loop);

@@ -6,6 +6,7 @@
 // Taken out: a single wide store, or a branch with a wide store that has a scalar twin. Materialize checks the alignment at run time and keeps
 // the scalar stores on the other path.
 // Limits: 32-bit scalars, widths 2 and 4, views made by casting a scalar pointer; no volatile; a struct copy into a local array is no store.
+#include "step/settled.h"
 #include "step/vector_access.h"
 #include <algorithm>
 
@@ -18,6 +19,7 @@ struct WideStore {
   const Stmt *statement = nullptr; // the assignment
   const Expr *target = nullptr, *value = nullptr;
   const IfStmt *branch = nullptr;  // its scalar twin is the other side
+  const ValueDecl *buffer = nullptr;
 };
 
 bool storesThroughPointer(const CallExpr *call) {
@@ -83,6 +85,7 @@ Detection findWideStores(const Version &version) {
       }
       WideStore store;
       store.function = kernel.function;
+      store.buffer = access.buffer;
       if (!access.calls.empty()) {
         const FunctionDecl *body = nullptr;
         if (const auto *callee = access.calls.back()->getDirectCallee(); callee && callee->hasBody(body)) store.function = body;
@@ -94,6 +97,15 @@ Detection findWideStores(const Version &version) {
       store.branch = branchWithTwin(kernel, access);
       if (auto view = viewOf(version.unit, store.target); !view && !store.branch) {
         sites.decline(view.error().what.find("macro") == std::string::npos ? "unsupported_form" : "macro", begin, view.error().what);
+        continue;
+      }
+      if (store.branch)
+        if (std::string why = whyNoTwin(kernel, *store.branch); !why.empty()) {
+          sites.decline("unsupported_form", begin, why);
+          continue;
+        }
+      if (!store.branch && !isListed(kernel, store.statement)) {
+        sites.decline("unsupported_form", begin, "the store is part of an expression");
         continue;
       }
       const Stmt *carrier = store.branch ? static_cast<const Stmt *>(store.branch) : store.statement;
@@ -114,8 +126,9 @@ Detection findWideStores(const Version &version) {
   return sites.take();
 }
 
-/// The elements of a vector value: of `make_float4(a, b, c, d)` its arguments, of a variable its components, else of a temporary.
-std::vector<std::string> elementsOf(const Unit &unit, const Expr *value, const VectorView &view, std::string &before) {
+/// The elements of a vector value: of `make_float4(a, b, c, d)` its arguments, of a variable its components, else (or where the arguments must all be
+/// there before the first is stored) of a temporary.
+std::vector<std::string> elementsOf(const Unit &unit, const Expr *value, const VectorView &view, bool together, std::string &before) {
   std::vector<std::string> elements;
   const Expr *bare = value->IgnoreParenImpCasts();
   while (const auto *construct = dyn_cast<CXXConstructExpr>(bare)) {
@@ -123,7 +136,7 @@ std::vector<std::string> elementsOf(const Unit &unit, const Expr *value, const V
     bare = construct->getArg(0)->IgnoreParenImpCasts();
   }
   if (const auto *temporary = dyn_cast<MaterializeTemporaryExpr>(bare)) bare = temporary->getSubExpr()->IgnoreParenImpCasts();
-  if (const auto *call = dyn_cast<CallExpr>(bare); call && call->getDirectCallee() && call->getNumArgs() == view.width &&
+  if (const auto *call = dyn_cast<CallExpr>(bare); call && !together && call->getDirectCallee() && call->getNumArgs() == view.width &&
                                                     call->getDirectCallee()->getNameAsString() == "make_" + view.vectorType) {
     for (const auto *argument : call->arguments()) elements.push_back(unit.text(argument));
     return elements;
@@ -144,7 +157,10 @@ Result<Edits> toScalarStores(const Version &version, const Site &site, const Par
   auto place = statementPlace(unit, store.statement);
   if (!place) return place.error();
   std::string before, stores;
-  auto elements = elementsOf(unit, store.value, *view, before);
+  bool readsTarget = std::any_of(site.kernel->accesses.begin(), site.kernel->accesses.end(), [&](const Access &access) {
+    return access.kind != Access::Write && (access.buffer == store.buffer || !access.buffer) && runsInside(*site.kernel, access.expr, access.calls, store.value);
+  });
+  auto elements = elementsOf(unit, store.value, *view, readsTarget, before);
   for (unsigned lane = 0; lane < view->width; ++lane) stores += view->element(lane) + " = " + elements[lane] + ";\n";
   bool inCompound = isa_and_nonnull<CompoundStmt>(site.kernel->parent(store.statement));
   std::string text = before + stores;
@@ -160,6 +176,10 @@ struct Neighbours {
   std::vector<const Stmt *> statements;
   std::vector<const Expr *> values;
 };
+
+bool areSideBySide(const KernelModel &kernel, const Neighbours &run) {
+  return std::all_of(run.statements.begin(), run.statements.end(), [&](const Stmt *one) { return kernel.parent(one) == kernel.parent(run.statements.front()); });
+}
 
 /// The plain `a[i] = value;` that an access is the target of.
 const BinaryOperator *plainStore(const KernelModel &kernel, const Access &access) {
@@ -208,6 +228,42 @@ std::optional<Neighbours> runFrom(const KernelModel &kernel, const Access &first
   return run.stores.size() == width ? std::optional(run) : std::nullopt;
 }
 
+/// The statements from one lane's store (or its block) to the last lane's, in the list that holds all.
+std::vector<const Stmt *> fromLane(const KernelModel &kernel, const Neighbours &run, size_t from) {
+  bool sideBySide = areSideBySide(kernel, run);
+  auto listed = [&](size_t lane) { return sideBySide ? run.statements[lane] : kernel.parent(run.statements[lane]); };
+  const Stmt *last = listed(0);
+  for (size_t lane = 1; lane < run.statements.size(); ++lane)
+    if (siblingsOf(kernel, listed(lane)).at > siblingsOf(kernel, last).at) last = listed(lane);
+  return stretch(kernel, listed(from), last);
+}
+
+/// All values are there, and all addresses stand, behind the last of the statements; nothing in between asks for a store before.
+std::string whyNotInOneGo(const KernelModel &kernel, const Neighbours &run) {
+  bool sideBySide = areSideBySide(kernel, run);
+  for (size_t lane = 0; lane < run.stores.size(); ++lane) {
+    std::vector<const Stmt *> behind = fromLane(kernel, run, lane);
+    if (behind.empty()) return "the stores stand in no one list of statements";
+    if (sideBySide) behind.erase(behind.begin()); // the value is made where the store stands
+    Changes changes(kernel, behind);
+    if (!changes.interruption().empty()) return changes.interruption();
+    for (const Expr *moved : {run.stores[lane]->expr, sideBySide ? run.values[lane] : run.stores[lane]->expr})
+      if (const VarDecl *variable = changes.of(moved)) return variable->getNameAsString() + " changes between the stores";
+    if (run.stores[lane]->expr->HasSideEffects(kernel.function->getASTContext(), /*IncludePossibleEffects=*/false)) return "the address has side effects";
+    for (const Access &other : kernel.accesses) {
+      if (other.kind == Access::Read || other.space == Space::Local || std::find(run.stores.begin(), run.stores.end(), &other) != run.stores.end()) continue;
+      if (std::none_of(behind.begin(), behind.end(), [&](const Stmt *one) { return runsInside(kernel, other.expr, other.calls, one); })) continue;
+      std::string name = other.buffer ? other.buffer->getNameAsString() : "memory";
+      auto distance = (other.index - run.stores[lane]->index).constant();
+      bool readsIt = std::any_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access &read) {
+        return read.kind != Access::Write && read.buffer == other.buffer && runsInside(kernel, read.expr, read.calls, run.values[lane]);
+      });
+      if (other.buffer != run.stores[lane]->buffer || !distance || *distance == 0 || readsIt) return name + " is written between the stores";
+    }
+  }
+  return {};
+}
+
 Detection findScalarStores(const Version &version) {
   SiteList sites(version);
   for (const auto &kernel : version.kernels)
@@ -227,11 +283,15 @@ Detection findScalarStores(const Version &version) {
         if (const auto *branch = dyn_cast_or_null<IfStmt>(kernel.parent(at)); branch && branch->getElse() == at)
           for (const auto &other : kernel.accesses) isTwin |= other.buffer == access.buffer && other.width > 1 && isInside(kernel, other.expr, branch->getThen());
       if (isTwin || !sites.firstAt(*locus)) continue;
+      if (std::string why = whyNotInOneGo(kernel, *run); !why.empty()) {
+        sites.decline("unsupported_form", run->statements.front()->getBeginLoc(), why);
+        continue;
+      }
       // What is read between the first and the last store must not be what is stored.
       const ValueDecl *readBetween = nullptr;
+      auto [begin, end] = std::minmax_element(run->stores.begin(), run->stores.end(), [](const Access *a, const Access *b) { return a->order < b->order; });
       for (const auto &other : kernel.accesses)
-        if (other.kind != Access::Write && other.space == access.space && other.order > run->stores.front()->order && other.order < run->stores.back()->order &&
-            readBetween != access.buffer)
+        if (other.kind != Access::Write && other.space == access.space && other.order > (*begin)->order && other.order < (*end)->order && readBetween != access.buffer)
           readBetween = other.buffer;
       Site site;
       site.locus = *locus;
@@ -254,8 +314,9 @@ Result<Edits> toWideStore(const Version &version, const Site &site, const Parame
   unsigned width = static_cast<unsigned>(run.stores.size());
   std::string vector = vectorTypeOf(run.stores.front()->accessed, width), scalar = run.stores.front()->accessed.getUnqualifiedType().getAsString();
   std::string address = "&" + unit.text(run.stores.front()->expr), lanes = unusedName(unit.sources(), "lanes");
-  const Stmt *first = run.statements.front(), *last = run.statements.back();
-  bool sideBySide = std::all_of(run.statements.begin(), run.statements.end(), [&](const Stmt *one) { return site.kernel->parent(one) == site.kernel->parent(first); });
+  const Stmt *first = run.statements.front();
+  bool sideBySide = areSideBySide(*site.kernel, run);
+  const Stmt *last = fromLane(*site.kernel, run, 0).back(); // a store, or its block
   std::string wide, narrow;
   for (unsigned lane = 0; lane < width; ++lane) {
     std::string value = sideBySide ? unit.text(run.values[lane]) : lanes + "." + component(lane);
@@ -276,8 +337,10 @@ Result<Edits> toWideStore(const Version &version, const Site &site, const Parame
   }
   if (sideBySide) return edits;
   // Each lane stands in its own block: the vector is declared before the first block and stored after the last.
-  const Stmt *firstBlock = site.kernel->parent(first), *lastBlock = site.kernel->parent(last);
-  auto begin = unit.place(firstBlock), end = unit.place(lastBlock);
+  const Stmt *firstBlock = site.kernel->parent(first);
+  for (const Stmt *one : run.statements)
+    if (const Stmt *block = site.kernel->parent(one); siblingsOf(*site.kernel, block).at < siblingsOf(*site.kernel, firstBlock).at) firstBlock = block;
+  auto begin = unit.place(firstBlock), end = unit.place(last);
   if (!begin) return begin.error();
   if (!end) return end.error();
   edits.push_back({begin->file, begin->offset, 0, vector + " " + lanes + ";\n"});
