@@ -14,7 +14,7 @@ double Lockstep::random() {
   state ^= state << 13;
   state ^= state >> 7;
   state ^= state << 17;
-  double value = 0.8 + 0.45 * double(state >> 11) / double(1ull << 53);
+  double value = double((1 << 22) / 5 * 4 + int64_t((state >> 11) % ((1 << 22) / 20 * 9))) / (1 << 22); // sums of a block are exact
   return negative ? -value : value;
 }
 
@@ -33,7 +33,7 @@ std::vector<char> Lockstep::activeWhere(const Expr *condition, bool negated) {
   if (!values) return active;
   Mask mask = active;
   for (size_t t = 0; t < count; ++t)
-    if ((*values)[t].known() && ((*values)[t].number() != 0) == negated) mask[t] = 0;
+    if ((*values)[t].known() && truth(condition, (*values)[t]) == negated) mask[t] = 0;
   return mask;
 }
 
@@ -129,7 +129,7 @@ bool Lockstep::loop(const Expr *condition, const Stmt *body, const Expr *increme
       for (size_t t = 0; t < count; ++t) {
         if (!active[t]) continue;
         if (!go[t].known()) return stop("a loop's end depends on a value that is not known here");
-        if (go[t].number() == 0) active[t] = 0;
+        if (!truth(condition, go[t])) active[t] = 0;
       }
       if (!any(active)) break;
     }
@@ -175,7 +175,7 @@ bool Lockstep::execute(const Stmt *stmt) {
     for (size_t t = 0; t < count; ++t) {
       if (!active[t]) continue;
       if (!condition[t].known()) return stop("a branch depends on a value that is not known here");
-      (condition[t].number() != 0 ? no : yes)[t] = 0;
+      (truth(branchStmt->getCond(), condition[t]) ? no : yes)[t] = 0;
     }
     active = yes;
     if (any(active) && !execute(branchStmt->getThen())) return false;
@@ -218,7 +218,7 @@ Samples Lockstep::branch(const Expr *condition, const std::function<Samples()> &
   Mask before = active, left = active, right = active;
   for (size_t t = 0; t < count; ++t) {
     if (!decided[t].known()) left[t] = right[t] = 0;
-    else (decided[t].number() != 0 ? right : left)[t] = 0;
+    else if (active[t]) (truth(condition, decided[t]) ? right : left)[t] = 0;
   }
   Samples out = uniform({});
   auto take = [&](Mask &mask, const std::function<Samples()> &side) {

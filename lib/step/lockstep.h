@@ -16,12 +16,14 @@ struct Sample {
   int64_t integer = 0;        ///< Integer; for Pointer: the offset, in innermost array elements.
   double real = 0;
   int storage = -1;           ///< Pointer: which memory.
+  bool data = false;          ///< It follows from an input: what a test of it says holds for these samples only.
   std::vector<Sample> fields; ///< Record.
   static Sample of(int64_t value) { Sample s; s.kind = Integer; s.integer = value; return s; }
   static Sample of(double value) { Sample s; s.kind = Real; s.real = value; return s; }
   static Sample at(int storage, int64_t offset) { Sample s; s.kind = Pointer; s.storage = storage; s.integer = offset; return s; }
   bool known() const { return kind != Unknown; }
   double number() const { return kind == Integer ? double(integer) : real; }
+  Sample from(bool inputs) const { Sample s = *this; s.data = inputs; return s; }
 };
 
 /// One value a thread of the block, in linear thread order.
@@ -49,6 +51,10 @@ public:
   void setActive(std::vector<char> threads) { active = std::move(threads); }
   std::vector<char> activeWhere(const clang::Expr *condition, bool negated); ///< Unknown conditions let all pass.
 
+  /// Which local variables from before the piece still hold what their declaration gave them; without it, those that nothing ever changes.
+  using Settled = std::function<bool(const clang::VarDecl *)>;
+  void setSettled(Settled holds) { settled = std::move(holds); }
+
   /// Loads from global memory become random values, one a key and thread; without it they are unknown.
   using MemoryKey = std::function<std::string(const clang::Expr *load)>;
   void setMemory(MemoryKey key) { memoryKey = std::move(key); }
@@ -74,6 +80,10 @@ public:
   bool readStale() const { return stale; }                               ///< It read shared memory that it had not written.
   const std::vector<SampleInput> &inputs() const { return seen; }
   const std::string &trouble() const { return reason; }
+  /// A comparison of samples, with the number that they were compared with when that is none of them.
+  using Test = std::pair<const clang::Expr *, std::optional<double>>;
+  /// Every test that the run rests on: 1 it held, 2 it did not, 3 both were seen. What is beyond every finite number is no question.
+  const std::map<Test, unsigned> &tests() const { return answers; }
   size_t threads() const { return count; }
 
 private:
@@ -107,6 +117,8 @@ private:
   std::set<const clang::ValueDecl *> written;
   std::vector<SampleInput> seen;
   MemoryKey memoryKey;
+  Settled settled;
+  std::map<Test, unsigned> answers;
   std::map<std::string, std::vector<double>> loaded;
   std::set<const clang::ValueDecl *> resolving;
   Samples result;
@@ -124,6 +136,10 @@ private:
   Samples evaluate(const clang::Expr *expr);
   Samples binary(const clang::BinaryOperator *op);
   Samples unary(const clang::UnaryOperator *op);
+  /// Notes which of the two is larger, or whether they are equal; false when that is no question for any finite sample.
+  bool tested(const clang::Expr *site, const Sample &a, const Sample &b, bool equality);
+  bool truth(const clang::Expr *site, const Sample &sample); ///< Not zero, noted as a test.
+  bool unchanged(const clang::VarDecl *variable) const;
   Samples call(const clang::CallExpr *call);
   bool intrinsic(const clang::CallExpr *call, const std::string &name, Samples &out);
   bool groupMember(const clang::CXXMemberCallExpr *call, Samples &out);

@@ -80,7 +80,7 @@ Samples Lockstep::shuffle(const std::string &kind, const Samples &value, const S
   Samples out = uniform({});
   if (width <= 0 || width > 32) return out;
   for (size_t t = 0; t < count; ++t) {
-    if (!active[t] || argument[t].kind != Sample::Integer) continue;
+    if (!active[t] || argument[t].kind != Sample::Integer || argument[t].data) continue;
     int64_t lane = int64_t(t) % 32, base = int64_t(t) - lane, segment = lane / width * width, source = lane;
     int64_t by = argument[t].integer;
     if (kind == "down") source = lane + by < segment + width ? lane + by : lane;
@@ -140,7 +140,7 @@ Samples Lockstep::combined(const Samples &value, int64_t width, const std::strin
       known = known && (value[t].kind == Sample::Integer || value[t].kind == Sample::Real);
       if (!total.known()) { total = value[t]; continue; }
       double a = total.number(), b = value[t].number(), made = add ? a + b : larger ? std::max(a, b) : std::min(a, b);
-      total = total.kind == Sample::Integer ? Sample::of(int64_t(made)) : Sample::of(made);
+      total = (total.kind == Sample::Integer ? Sample::of(int64_t(made)) : Sample::of(made)).from(total.data || value[t].data);
     }
     for (size_t t = first; t < last && known; ++t)
       if (active[t]) out[t] = total;
@@ -223,7 +223,10 @@ bool Lockstep::intrinsic(const CallExpr *call, const std::string &name, Samples 
       bool integer = values[t].kind == Sample::Integer;
       double made = name == "atomicAdd" ? a + b : name == "atomicMax" ? std::max(a, b) : name == "atomicMin" ? std::min(a, b) : NAN;
       if (!now[t].known() || !values[t].known() || std::isnan(made)) now[t] = {};
-      else now[t] = integer ? Sample::of(int64_t(made)) : Sample::of(made);
+      else {
+        if (name != "atomicAdd") tested(call, now[t], values[t], false);
+        now[t] = (integer ? Sample::of(int64_t(made)) : Sample::of(made)).from(now[t].data || values[t].data);
+      }
       write(at, now, call->getType());
     }
     active = all;
@@ -244,32 +247,36 @@ bool Lockstep::intrinsic(const CallExpr *call, const std::string &name, Samples 
       {"logf", [](double a) { return std::log(a); }},      {"log", [](double a) { return std::log(a); }},
       {"__logf", [](double a) { return std::log(a); }},    {"abs", [](double a) { return std::fabs(a); }}};
   bool integer = call->getType()->isIntegerType();
-  auto made = [&](double value) { return integer ? Sample::of(int64_t(value)) : Sample::of(value); };
+  auto made = [&](double value, bool inputs) { return (integer ? Sample::of(int64_t(value)) : Sample::of(value)).from(inputs); };
   if (auto found = two.find(name); found != two.end() && n == 2) {
     Samples a = arg(0), b = arg(1);
     out = uniform({});
-    for (size_t t = 0; t < count; ++t)
-      if (a[t].known() && b[t].known()) out[t] = made(found->second(a[t].number(), b[t].number()));
+    bool extremum = name.find("max") != std::string::npos || name.find("min") != std::string::npos;
+    for (size_t t = 0; t < count; ++t) {
+      if (!a[t].known() || !b[t].known()) continue;
+      if (extremum && active[t]) tested(call, a[t], b[t], false);
+      out[t] = made(found->second(a[t].number(), b[t].number()), a[t].data || b[t].data);
+    }
     return true;
   }
   if (auto found = one.find(name); found != one.end() && n == 1) {
     Samples a = arg(0);
     out = uniform({});
     for (size_t t = 0; t < count; ++t)
-      if (a[t].known()) out[t] = made(found->second(a[t].number()));
+      if (a[t].known()) out[t] = made(found->second(a[t].number()), a[t].data);
     return true;
   }
   if ((name == "fmaf" || name == "fma" || name == "__fmaf_rn") && n == 3) {
     Samples a = arg(0), b = arg(1), c = arg(2);
     out = uniform({});
     for (size_t t = 0; t < count; ++t)
-      if (a[t].known() && b[t].known() && c[t].known()) out[t] = Sample::of(a[t].number() * b[t].number() + c[t].number());
+      if (a[t].known() && b[t].known() && c[t].known()) out[t] = Sample::of(a[t].number() * b[t].number() + c[t].number()).from(a[t].data || b[t].data || c[t].data);
     return true;
   }
   if (name == "__int_as_float" && n == 1) {
     Samples a = arg(0);
     for (Sample &sample : a)
-      sample = sample.kind == Sample::Integer ? Sample::of(double(__builtin_bit_cast(float, int32_t(sample.integer)))) : Sample();
+      sample = sample.kind == Sample::Integer ? Sample::of(double(__builtin_bit_cast(float, int32_t(sample.integer)))).from(sample.data) : Sample();
     out = a;
     return true;
   }

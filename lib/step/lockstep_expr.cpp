@@ -1,7 +1,9 @@
 // Lockstep: expressions.
 #include "step/lockstep.h"
+#include "step/text_order.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace klineage {
 using namespace clang;
@@ -11,7 +13,7 @@ namespace {
 Sample wrapped(Sample sample, QualType type, const ASTContext &context) {
   if (!sample.known() || type.isNull()) return sample;
   type = type.getCanonicalType();
-  if (type->isBooleanType()) return Sample::of(int64_t(sample.kind == Sample::Real ? sample.real != 0 : sample.integer != 0));
+  if (type->isBooleanType()) return Sample::of(int64_t(sample.kind == Sample::Real ? sample.real != 0 : sample.integer != 0)).from(sample.data);
   if (type->isIntegerType()) {
     int64_t value = sample.kind == Sample::Real ? int64_t(sample.real) : sample.integer;
     unsigned bits = unsigned(context.getTypeSize(type));
@@ -20,13 +22,13 @@ Sample wrapped(Sample sample, QualType type, const ASTContext &context) {
       bool negative = type->isSignedIntegerType() && (low >> (bits - 1));
       value = negative ? int64_t(low | ~((uint64_t(1) << bits) - 1)) : int64_t(low);
     }
-    return Sample::of(value);
+    return Sample::of(value).from(sample.data);
   }
-  if (type->isRealFloatingType() && sample.kind == Sample::Integer) return Sample::of(double(sample.integer));
+  if (type->isRealFloatingType() && sample.kind == Sample::Integer) return Sample::of(double(sample.integer)).from(sample.data);
   return sample;
 }
 
-Sample arithmetic(BinaryOperatorKind kind, const Sample &a, const Sample &b) {
+Sample combination(BinaryOperatorKind kind, const Sample &a, const Sample &b) {
   if (!a.known() || !b.known()) return {};
   if (a.kind == Sample::Pointer || b.kind == Sample::Pointer || a.kind == Sample::Record || b.kind == Sample::Record) return {};
   bool real = a.kind == Sample::Real || b.kind == Sample::Real;
@@ -52,6 +54,8 @@ Sample arithmetic(BinaryOperatorKind kind, const Sample &a, const Sample &b) {
   default: return {};
   }
 }
+
+Sample arithmetic(BinaryOperatorKind kind, const Sample &a, const Sample &b) { return combination(kind, a, b).from(a.data || b.data); }
 
 bool mentions(const Stmt *stmt, const std::set<const ValueDecl *> &decls) {
   if (!stmt) return false;
@@ -123,7 +127,7 @@ std::optional<Samples> Lockstep::builtinIndex(const Expr *expr) {
 Sample Lockstep::makeInput(SampleInput made, size_t thread) {
   for (const SampleInput &known : seen)
     if (known.sameAs(made))
-      return known.integer ? Sample::of(int64_t(known.values[thread])) : Sample::of(known.values[thread]);
+      return (known.integer ? Sample::of(int64_t(known.values[thread])) : Sample::of(known.values[thread])).from(true);
   made.values.resize(count);
   for (double &value : made.values) {
     value = random();
@@ -173,12 +177,14 @@ Samples Lockstep::readVariable(const ValueDecl *decl) {
         if (!field->getType()->isArithmeticType()) return uniform({});
     return variables[decl] = input(decl, nullptr, type);
   }
-  // An index that was computed before the piece: its initializer says it, when nothing else ever writes it.
-  if (var && var->getInit() && (type->isIntegerType() || type->isPointerType()) && resolving.insert(decl).second) {
-    Samples samples;
-    if (var->getType().isConstQualified() || !isa<ParmVarDecl>(var)) samples = evaluate(var->getInit());
-    resolving.erase(decl);
-    if (!samples.empty()) return variables[decl] = samples;
+  // An index that was computed before the piece: its initializer says it, unless something has changed it since.
+  if (var && var->isLocalVarDecl() && var->getInit() && (type->isIntegerType() || type->isPointerType())) {
+    if (!unchanged(var)) return type->isIntegerType() ? variables[decl] = input(decl, nullptr, type) : uniform({});
+    if (resolving.insert(decl).second) {
+      Samples samples = evaluate(var->getInit());
+      resolving.erase(decl);
+      return variables[decl] = samples;
+    }
   }
   // A helper's pointer is scratch memory of the block until shown otherwise: readStale tells when it held something before.
   if (isa<ParmVarDecl>(decl) && type->isPointerType() && !type->getPointeeType().isConstQualified() &&
@@ -279,7 +285,7 @@ Lockstep::Place Lockstep::place(const Expr *expr) {
     Samples index = evaluate(subscript->getIdx());
     int64_t scale = innermostCount(subscript->getType(), context);
     for (size_t t = 0; t < count; ++t) {
-      if (made.pointers[t].kind == Sample::Pointer && index[t].kind == Sample::Integer) made.pointers[t].integer += index[t].integer * scale;
+      if (made.pointers[t].kind == Sample::Pointer && index[t].kind == Sample::Integer && !index[t].data) made.pointers[t].integer += index[t].integer * scale;
       else made.pointers[t] = {};
     }
     return made;
@@ -333,7 +339,7 @@ Samples Lockstep::loadedValue(const std::string &key) {
     for (double &value : found->second) value = random();
   }
   Samples samples(count);
-  for (size_t t = 0; t < count; ++t) samples[t] = Sample::of(found->second[t]);
+  for (size_t t = 0; t < count; ++t) samples[t] = Sample::of(found->second[t]).from(true);
   return samples;
 }
 
@@ -398,6 +404,40 @@ void Lockstep::write(const Place &to, const Samples &values, QualType type) {
       if (active[t] && to.pointers[t].kind == Sample::Pointer && to.pointers[t].storage == id) { written.insert(decl); break; }
 }
 
+namespace {
+
+/// No finite number lies beyond it.
+bool limits(const Sample &sample) { return sample.kind == Sample::Real && std::fabs(sample.real) >= std::numeric_limits<float>::max(); }
+
+} // namespace
+
+bool Lockstep::tested(const Expr *site, const Sample &a, const Sample &b, bool equality) {
+  if (!a.data && !b.data) return false;
+  if ((!a.data && limits(a)) || (!b.data && limits(b))) return false;
+  const Sample &sample = a.data ? a : b, &other = a.data ? b : a;
+  std::optional<double> bound;
+  if (!other.data) bound = other.number();
+  bool equal = sample.number() == other.number(), held = equality ? equal : sample.number() > other.number();
+  if (equality || !equal) answers[{site, bound}] |= held ? 1 : 2;
+  return true;
+}
+
+bool Lockstep::truth(const Expr *site, const Sample &sample) {
+  bool held = sample.number() != 0;
+  site = site->IgnoreParenImpCasts();
+  const auto *binary = dyn_cast<BinaryOperator>(site);
+  const auto *unary = dyn_cast<UnaryOperator>(site);
+  bool noted = (binary && (binary->isComparisonOp() || binary->isLogicalOp())) || (unary && unary->getOpcode() == UO_LNot); // where it was made
+  if (sample.data && !noted) answers[{site, 0.0}] |= held ? 1 : 2;
+  return held;
+}
+
+bool Lockstep::unchanged(const VarDecl *variable) const {
+  if (settled) return settled(variable);
+  const auto *function = dyn_cast<FunctionDecl>(variable->getParentFunctionOrMethod());
+  return variable->getType().isConstQualified() || (function && !TextOrder(function->getBody()).changedIn(variable, 0, std::numeric_limits<unsigned>::max()));
+}
+
 Samples Lockstep::binary(const BinaryOperator *op) {
   BinaryOperatorKind kind = op->getOpcode();
   if (kind == BO_Comma) { evaluate(op->getLHS()); return evaluate(op->getRHS()); }
@@ -405,15 +445,16 @@ Samples Lockstep::binary(const BinaryOperator *op) {
     Samples left = evaluate(op->getLHS());
     Mask all = active, narrowed = active;
     for (size_t t = 0; t < count; ++t)
-      if (left[t].known() && (left[t].number() != 0) != (kind == BO_LAnd)) narrowed[t] = 0;
+      if (active[t] && left[t].known() && truth(op->getLHS(), left[t]) != (kind == BO_LAnd)) narrowed[t] = 0;
     active = narrowed;
     Samples right = any(active) ? evaluate(op->getRHS()) : uniform({});
     active = all;
     for (size_t t = 0; t < count; ++t) {
       bool decides = left[t].known() && (left[t].number() != 0) != (kind == BO_LAnd);
-      bool rightDecides = narrowed[t] && right[t].known() && (right[t].number() != 0) != (kind == BO_LAnd);
-      if (decides || rightDecides) left[t] = Sample::of(int64_t(kind == BO_LOr));
-      else if (left[t].known() && right[t].known()) left[t] = Sample::of(int64_t(kind == BO_LAnd));
+      bool rightDecides = narrowed[t] && right[t].known() && truth(op->getRHS(), right[t]) != (kind == BO_LAnd);
+      bool inputs = left[t].data || right[t].data;
+      if (decides || rightDecides) left[t] = Sample::of(int64_t(kind == BO_LOr)).from(inputs);
+      else if (left[t].known() && right[t].known()) left[t] = Sample::of(int64_t(kind == BO_LAnd)).from(inputs);
       else left[t] = {};
     }
     return left;
@@ -431,7 +472,7 @@ Samples Lockstep::binary(const BinaryOperator *op) {
     Samples left = shared ? read(to, op->getLHS()->getType()) : handed(op->getLHS());
     BinaryOperatorKind base = BinaryOperator::getOpForCompoundAssignment(kind);
     for (size_t t = 0; t < count; ++t) {
-      if (left[t].kind == Sample::Pointer && right[t].kind == Sample::Integer && (base == BO_Add || base == BO_Sub))
+      if (left[t].kind == Sample::Pointer && right[t].kind == Sample::Integer && !right[t].data && (base == BO_Add || base == BO_Sub))
         left[t].integer += (base == BO_Add ? 1 : -1) * right[t].integer * innermostCount(op->getLHS()->getType()->getPointeeType(), context);
       else
         left[t] = arithmetic(base, left[t], right[t]);
@@ -441,14 +482,17 @@ Samples Lockstep::binary(const BinaryOperator *op) {
   }
   Samples left = evaluate(op->getLHS()), right = evaluate(op->getRHS());
   for (size_t t = 0; t < count; ++t) {
-    if (left[t].kind == Sample::Pointer && right[t].kind == Sample::Integer && (kind == BO_Add || kind == BO_Sub))
+    if (left[t].kind == Sample::Pointer && right[t].kind == Sample::Integer && !right[t].data && (kind == BO_Add || kind == BO_Sub))
       left[t].integer += (kind == BO_Add ? 1 : -1) * right[t].integer * innermostCount(op->getLHS()->getType()->getPointeeType(), context);
-    else if (right[t].kind == Sample::Pointer && left[t].kind == Sample::Integer && kind == BO_Add) {
+    else if (right[t].kind == Sample::Pointer && left[t].kind == Sample::Integer && !left[t].data && kind == BO_Add) {
       int64_t offset = left[t].integer * innermostCount(op->getRHS()->getType()->getPointeeType(), context);
       left[t] = right[t];
       left[t].integer += offset;
-    } else
-      left[t] = wrapped(arithmetic(kind, left[t], right[t]), op->getType(), context);
+    } else {
+      Sample made = wrapped(arithmetic(kind, left[t], right[t]), op->getType(), context);
+      if (op->isComparisonOp() && active[t] && made.known()) made.data = tested(op, left[t], right[t], op->isEqualityOp());
+      left[t] = made;
+    }
   }
   return left;
 }
@@ -470,13 +514,14 @@ Samples Lockstep::unary(const UnaryOperator *op) {
     return op->isPostfix() ? before : after;
   }
   Samples values = evaluate(sub);
-  for (Sample &sample : values) {
+  for (size_t t = 0; t < count; ++t) {
+    Sample &sample = values[t];
     if (!sample.known() || sample.kind == Sample::Pointer || sample.kind == Sample::Record) { sample = {}; continue; }
     switch (op->getOpcode()) {
     case UO_Plus: break;
     case UO_Minus: sample.kind == Sample::Real ? void(sample.real = -sample.real) : void(sample.integer = -sample.integer); break;
     case UO_Not: sample.integer = ~sample.integer; break;
-    case UO_LNot: sample = Sample::of(int64_t(sample.number() == 0)); break;
+    case UO_LNot: sample = Sample::of(int64_t(active[t] ? !truth(sub, sample) : sample.number() == 0)).from(sample.data); break;
     default: sample = {};
     }
     sample = wrapped(sample, op->getType(), context);

@@ -1,6 +1,7 @@
 #include "step/online.h"
 #include "step/block_a_row.h"
 #include "step/guarded_row.h"
+#include "step/reduction_totals.h"
 #include "step/source_text.h"
 #include "step/statements.h"
 #include <algorithm>
@@ -170,8 +171,20 @@ private:
     if (elements.empty()) return false;
     BlockShape shape;
     shape.extent = {32, 1, 1};
-    for (bool negative : {false, true}) {
-      Lockstep run(unit.ast(Side::Device), shape.extent, 3, negative);
+    Trial trial(unit.ast(Side::Device), shape, Trial::few);
+    if (!pairIn(trial, m, s)) return false;
+    if (trial.seenOneWay()) { // more samples may answer the other way
+      trial = Trial(unit.ast(Side::Device), shape, Trial::many);
+      if (!pairIn(trial, m, s) || trial.seenOneWay()) return false;
+    }
+    maximum = m;
+    sum = s;
+    return true;
+  }
+
+  /// Every run of the body leaves the larger maximum, and the sum that belongs to it.
+  bool pairIn(Trial &trial, const VarDecl *m, const VarDecl *s) const {
+    for (Lockstep &run : trial.sides) {
       run.setMemory(keysFor(kernel, kernel.loopFor(inner)));
       auto before = [&](const VarDecl *variable) { auto values = run.variable(variable); return values ? *values : Samples(); };
       // The pair enters as inputs: it is read once before the body runs.
@@ -195,11 +208,9 @@ private:
         }
         for (const Samples &value : values) total += raised(value[t].real - top);
         total += s0[t].number() * raised(m0[t].number() - top);
-        if (m1[t].kind != Sample::Real || s1[t].kind != Sample::Real || !close(m1[t].real, top) || !close(s1[t].real, total)) return false;
+        if (m1[t].kind != Sample::Real || s1[t].kind != Sample::Real || m1[t].real != top || !close(s1[t].real, total)) return false;
       }
     }
-    maximum = m;
-    sum = s;
     return true;
   }
 

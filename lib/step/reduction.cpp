@@ -186,20 +186,32 @@ private:
   /// The best region that begins with this statement; answers its number of statements, or 0.
   size_t regionAt(const FunctionDecl *function, const CompoundStmt *body, const std::vector<const Stmt *> &statements, size_t first,
                   const TextOrder &order, const std::vector<Guarded> &guards, const Stmt *outerLoop) {
-    Trial trial(ast, shape);
-    std::vector<char> active = trial.positive.activeWhere(nullptr, false);
+    bool unseen = false;
+    size_t length = regionAt(function, body, statements, first, order, guards, outerLoop, Trial::few, unseen);
+    if (!unseen) return length;
+    if (length) found.pop_back();
+    return regionAt(function, body, statements, first, order, guards, outerLoop, Trial::many, unseen);
+  }
+
+  /// With that many runs; `unseen` where more of them might show a larger region, since a test of the samples went one way in all.
+  size_t regionAt(const FunctionDecl *function, const CompoundStmt *body, const std::vector<const Stmt *> &statements, size_t first, const TextOrder &order,
+                  const std::vector<Guarded> &guards, const Stmt *outerLoop, unsigned runs, bool &unseen) {
+    Trial trial(ast, shape, runs);
+    unsigned begin = order.spans.at(statements[first]).first;
+    trial.setSettled([&](const VarDecl *variable) { return !order.changedBefore(variable, begin); });
+    Lockstep guarding = trial.sides.front();
+    std::vector<char> active = guarding.activeWhere(nullptr, false);
     for (const Guarded &guard : guards) {
-      trial.positive.setActive(active);
-      active = trial.positive.activeWhere(guard.condition, guard.negated);
+      guarding.setActive(active);
+      active = guarding.activeWhere(guard.condition, guard.negated);
     }
-    trial.positive.setActive(active);
-    trial.negative.setActive(active);
+    trial.setActive(active);
     std::optional<ReductionRegion> best;
     std::string &why = failures[statements[first]];
     for (size_t at = first; at < statements.size(); ++at) {
       bool followed = trial.run(statements[at]);
       if (!followed || !trial.clean()) {
-        if (at == first) why = !followed ? trial.trouble() : trial.positive.touchedMemory() ? "it stores to memory between the exchanges" : "it reads shared memory that was filled before";
+        if (at == first) why = !followed ? trial.trouble() : trial.touchedMemory() ? "it stores to memory between the exchanges" : "it reads shared memory that was filled before";
         break;
       }
       ReductionRegion region;
@@ -207,6 +219,11 @@ private:
       auto left = leaves(trial, active, region, order, outerLoop, isa<ReturnStmt>(statements[at]));
       if (!left) {
         if (at == first) why = left.error().what;
+        continue;
+      }
+      if (const Expr *test = trial.seenOneWay()) {
+        unseen = true;
+        if (at == first) why = "all samples decide " + kernel.unit->text(test) + " one way, and what the other leads to was not seen";
         continue;
       }
       // The widest group, then a total that all threads have, then one in variables; of equals the shortest.
@@ -219,7 +236,7 @@ private:
         return std::tuple(one.group, every, variables);
       };
       bool better = !best || rank(region) > rank(*best);
-      region.shuffles = trial.positive.shuffles();
+      region.shuffles = trial.sides.front().shuffles();
       if (better) best = region;
     }
     if (!best) return 0;
@@ -267,6 +284,12 @@ private:
     return false;
   }
 
+  static Observed returned(const Trial &trial) {
+    Observed values;
+    for (const Lockstep &side : trial.sides) values.push_back(side.returned());
+    return values;
+  }
+
   static Error refused(std::string why) { return refusal(std::move(why), ""); }
 
   /// Fills in what lives on after the statements; a refusal when that is not all totals of reductions.
@@ -280,7 +303,7 @@ private:
     for (const auto &[ref, at] : order.references) {
       const ValueDecl *decl = ref->getDecl();
       if (at >= begin && at < end) continue;
-      if (!trial.positive.wrote(decl)) continue;
+      if (std::none_of(trial.sides.begin(), trial.sides.end(), [&](const Lockstep &side) { return side.wrote(decl); })) continue;
       bool later = at >= end;
       if (!later) { // an earlier statement of the loop sees it in the next round, unless it is made anew in each
         if (!outerLoop || at < spanOf(outerLoop).first || order.stores.count(ref)) continue;
@@ -295,11 +318,15 @@ private:
         auto subscript = order.constantSubscript.find(ref);
         int64_t element = subscript != order.constantSubscript.end() ? subscript->second : 0;
         if (subscript == order.constantSubscript.end() && decl->getType()->isArrayType()) return refused("shared memory is read afterwards at places that are not constant");
-        auto positive = trial.positive.element(decl, element), negative = trial.negative.element(decl, element);
-        if (!positive || !negative) return refused("shared memory is read afterwards that it did not fill");
+        Observed values;
+        for (const Lockstep &side : trial.sides) {
+          auto value = side.element(decl, element);
+          if (!value) return refused("shared memory is read afterwards that it did not fill");
+          values.emplace_back(side.threads(), *value);
+        }
         TotalPlace place{decl, -1, element};
         if (std::none_of(outs.begin(), outs.end(), [&](const auto &out) { return out.first == place; }))
-          outs.push_back({place, {Samples(trial.positive.threads(), *positive), Samples(trial.positive.threads(), *negative)}});
+          outs.push_back({place, std::move(values)});
         continue;
       }
       if (!handled.insert(decl).second) continue;
@@ -315,7 +342,7 @@ private:
         outs.push_back(out);
       }
     }
-    if (returns) outs.push_back({TotalPlace{}, {trial.positive.returned(), trial.negative.returned()}});
+    if (returns) outs.push_back({TotalPlace{}, returned(trial)});
     if (!classifyAll(classifier, outs, region.totals)) return refused(outs.empty() ? "nothing that it combines is used afterwards" : "what the lanes end with is no sum, product, maximum or minimum of one value of each lane");
     if (Status kept = keepDeclarations(region, order, end); !kept) return kept;
     region.group = region.totals.front().group;
@@ -411,11 +438,17 @@ std::vector<ReductionRegion> findReductions(const Version &version, const Kernel
 std::optional<HelperReduction> reductionOf(const FunctionDecl *function, const KernelModel &kernel, const BlockShape &shape) {
   const FunctionDecl *body = nullptr;
   if (!function || !function->hasBody(body) || body->getReturnType()->isVoidType()) return std::nullopt;
-  Trial trial(kernel.unit->ast(Side::Device), shape);
-  if (!trial.run(body->getBody()) || !trial.clean() || trial.positive.returned().empty()) return std::nullopt;
+  Trial trial(kernel.unit->ast(Side::Device), shape, Trial::few);
+  if (trial.run(body->getBody()) && trial.seenOneWay()) {
+    trial = Trial(kernel.unit->ast(Side::Device), shape, Trial::many);
+    trial.run(body->getBody());
+  }
+  Observed returned;
+  for (const Lockstep &side : trial.sides) returned.push_back(side.returned());
+  if (!trial.trouble().empty() || !trial.clean() || trial.seenOneWay() || returned.front().empty()) return std::nullopt;
   std::vector<char> active(size_t(shape.size()), 1);
   Classifier classifier(trial, active, shape.size());
-  auto total = classifier.scalar(TotalPlace{}, {trial.positive.returned(), trial.negative.returned()});
+  auto total = classifier.scalar(TotalPlace{}, returned);
   if (!total || !total->input.variable) return std::nullopt;
   for (unsigned i = 0; i < body->getNumParams(); ++i)
     if (body->getParamDecl(i) == total->input.variable) return HelperReduction{i, *total};

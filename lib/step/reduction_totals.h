@@ -4,19 +4,25 @@
 
 namespace klineage {
 
-/// The same piece run twice, on positive and on negative values: a reduction must explain both.
-struct Trial {
-  Lockstep positive, negative;
-  Trial(const clang::ASTContext &ast, const BlockShape &shape) : positive(ast, shape.extent, 1, false), negative(ast, shape.extent, 2, true) {}
-  bool run(const clang::Stmt *statement) { return positive.run(statement) && negative.run(statement); }
-  const std::string &trouble() const { return positive.trouble().empty() ? negative.trouble() : positive.trouble(); }
-  bool clean() const { return !positive.touchedMemory() && !positive.readStale(); }
+/// The same piece run several times, on positive and on negative values in turn: a reduction must explain all runs.
+class Trial {
+public:
+  static constexpr unsigned few = 2, many = 12; ///< Runs: enough for most pieces, and until tests of the samples have gone both ways.
+
+  Trial(const clang::ASTContext &ast, const BlockShape &shape, unsigned runs);
+  void setActive(const std::vector<char> &threads);
+  void setSettled(const Lockstep::Settled &holds);
+  bool run(const clang::Stmt *statement);
+  std::string trouble() const;
+  bool touchedMemory() const;
+  bool clean() const; ///< It stored to no other memory and read no shared memory that it had not filled.
+  /// A test of the samples that went one way in all runs: what the other way leads to was never seen.
+  const clang::Expr *seenOneWay() const;
+  std::vector<Lockstep> sides;
 };
 
-/// A value that lives on, as both runs left it.
-struct Observed {
-  Samples positive, negative;
-};
+/// A value that lives on, as each run left it.
+using Observed = std::vector<Samples>;
 
 /// Says of which input a value is the total.
 class Classifier {

@@ -1,4 +1,5 @@
 #include "step/text_order.h"
+#include <algorithm>
 
 namespace klineage {
 using namespace clang;
@@ -26,7 +27,14 @@ void TextOrder::visit(const Stmt *stmt) {
   if (!stmt) return;
   unsigned first = next++;
   note(stmt);
-  if (const auto *ref = dyn_cast<DeclRefExpr>(stmt)) references.push_back({ref, first});
+  if (isa<ForStmt, WhileStmt, DoStmt>(stmt)) loops.push_back(stmt);
+  if (const auto *decls = dyn_cast<DeclStmt>(stmt))
+    for (const Decl *decl : decls->decls()) declared[decl] = first;
+  if (const auto *cast = dyn_cast<CastExpr>(stmt); cast && cast->getCastKind() == CK_LValueToRValue) onlyRead.insert(cast->getSubExpr()->IgnoreParens());
+  if (const auto *ref = dyn_cast<DeclRefExpr>(stmt)) {
+    references.push_back({ref, first});
+    if (!onlyRead.count(ref)) changes.push_back({ref, first});
+  }
   if (const auto *assign = dyn_cast<BinaryOperator>(stmt); assign && assign->getOpcode() == BO_Assign) {
     const Expr *target = assign->getLHS()->IgnoreParens();
     while (const auto *subscript = dyn_cast<ArraySubscriptExpr>(target)) target = subscript->getBase()->IgnoreParenImpCasts();
@@ -43,6 +51,25 @@ void TextOrder::visit(const Stmt *stmt) {
   else
     for (const Stmt *child : stmt->children()) visit(child);
   spans[stmt] = {first, next};
+}
+
+bool TextOrder::changedIn(const ValueDecl *variable, unsigned first, unsigned last) const {
+  return std::any_of(changes.begin(), changes.end(), [&](const auto &change) {
+    return change.first->getDecl() == variable && change.second >= first && change.second < last;
+  });
+}
+
+bool TextOrder::changedBefore(const ValueDecl *variable, unsigned place) const {
+  auto found = declared.find(variable);
+  unsigned declaration = found == declared.end() ? 0 : found->second;
+  if (changedIn(variable, 0, place)) return true;
+  for (const Stmt *loop : loops) { // a round before may have changed it after the place
+    const Stmt *round = isa<ForStmt>(loop) ? cast<ForStmt>(loop)->getBody() : isa<WhileStmt>(loop) ? cast<WhileStmt>(loop)->getBody() : cast<DoStmt>(loop)->getBody();
+    Span span = spans.at(loop), body = spans.at(round);
+    bool anew = declaration && body.first <= declaration && declaration < body.last;
+    if (span.first < place && place < span.last && !anew && changedIn(variable, span.first, span.last)) return true;
+  }
+  return false;
 }
 
 } // namespace klineage

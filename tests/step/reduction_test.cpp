@@ -205,4 +205,108 @@ __global__ void k(const float *x, float *y) {
   EXPECT_EQ(describe(found), "");
 }
 
+TEST(Reduction, ATestOfTheSamplesThatOnlyWentOneWayProvesNothing) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  float a = x[threadIdx.x];
+  for (int o = 16; o > 0; o >>= 1) a = a < 1000.0f ? a + __shfl_xor_sync(0xffffffffu, a, o) : 0.0f;
+  y[threadIdx.x] = a;
+})");
+  EXPECT_EQ(describe(found), "");
+  ASSERT_EQ(found.rest.size(), 1u);
+  EXPECT_EQ(found.rest.front().why, "all samples decide a < 1000.0f one way, and what the other leads to was not seen");
+}
+
+TEST(Reduction, AValueThatIsClampedBeyondTheSamplesIsNoTotal) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  float a = fminf(x[threadIdx.x], 1.0f);
+  for (int o = 16; o > 0; o >>= 1) a = fminf(a + __shfl_xor_sync(0xffffffffu, a, o), 4096.0f);
+  y[threadIdx.x] = a;
+})");
+  EXPECT_EQ(describe(found), "");
+}
+
+TEST(Reduction, ATestIsAnsweredBothWaysByMoreSamplesWhereFewGoOneWay) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  __shared__ float tree[256];
+  tree[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  for (int s = 128; s > 1; s >>= 1) {
+    if (threadIdx.x < s) tree[threadIdx.x] = fmaxf(tree[threadIdx.x], tree[threadIdx.x + s]);
+    __syncthreads();
+  }
+  if (threadIdx.x == 0 && tree[1] > tree[0]) tree[0] = tree[1];
+  __syncthreads();
+  y[threadIdx.x] = tree[0];
+})");
+  EXPECT_EQ(describe(found), "k[5] maximum of an expression in tree everywhere of 256\n");
+}
+
+TEST(Reduction, AMaximumThatStartsBelowAllSamplesIsNotTheMaximum) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  __shared__ float slots[8];
+  float best = x[threadIdx.x];
+  for (int o = 16; o > 0; o >>= 1) best = fmaxf(best, __shfl_xor_sync(0xffffffffu, best, o));
+  if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = best;
+  __syncthreads();
+  best = threadIdx.x % 32 < 8 ? slots[threadIdx.x % 32] : -100.0f;
+  for (int o = 16; o > 0; o >>= 1) best = fmaxf(best, __shfl_xor_sync(0xffffffffu, best, o));
+  y[threadIdx.x] = best;
+})");
+  const std::string warp = "k[1] maximum of best in best everywhere of 32\n";
+  EXPECT_EQ(describe(found), warp + warp); // of each warp twice, and never of the block
+}
+
+TEST(Reduction, ASumThatStartsFromATinyNumberIsNotTheSum) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  __shared__ float slots[256];
+  slots[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  float sum = 1e-8f;
+  for (int i = 0; i < 256; ++i) sum += slots[i];
+  y[threadIdx.x] = sum;
+})");
+  EXPECT_EQ(describe(found), "");
+}
+
+TEST(Reduction, ACounterOfTheLoopAroundIsNotItsFirstValue) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  int width = 16;
+  float a = x[threadIdx.x];
+  for (int round = 0; round < 3; ++round) {
+    for (int o = width; o > 0; o >>= 1) a += __shfl_xor_sync(0xffffffffu, a, o);
+    y[threadIdx.x] += a;
+    width /= 2;
+  }
+})");
+  EXPECT_EQ(describe(found), "");
+}
+
+TEST(Reduction, ACounterThatOnlyTheStretchItselfChangesStartsFromItsDeclaration) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  float a = x[threadIdx.x];
+  int o = 16;
+  while (o > 0) { a += __shfl_xor_sync(0xffffffffu, a, o); o /= 2; }
+  y[threadIdx.x] = a;
+})");
+  EXPECT_EQ(describe(found), "k[1] sum of a in a everywhere of 32\n");
+}
+
+TEST(Reduction, ARunningCountIsAValueOfItsOwn) {
+  Found found(R"(
+__global__ void k(const float *x, int *y) {
+  int count = 0;
+  for (int i = threadIdx.x; i < 1000; i += 256) count += x[i] > 0.0f;
+  for (int o = 16; o > 0; o >>= 1) count = count + __shfl_xor_sync(0xffffffffu, count, o);
+  y[threadIdx.x] = count;
+})");
+  EXPECT_EQ(describe(found), "k[1] sum of count in count everywhere of 32\n");
+}
+
 } // namespace
