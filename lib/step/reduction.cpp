@@ -189,11 +189,11 @@ private:
     bool unseen = false;
     size_t length = regionAt(function, body, statements, first, order, guards, outerLoop, Trial::few, unseen);
     if (!unseen) return length;
-    if (length) found.pop_back();
+    if (length) found.pop_back(); // few samples may have a largest one where they please, or answer a test one way
     return regionAt(function, body, statements, first, order, guards, outerLoop, Trial::many, unseen);
   }
 
-  /// With that many runs; `unseen` where more of them might show a larger region, since a test of the samples went one way in all.
+  /// With that many runs; `unseen` where more of them may answer otherwise.
   size_t regionAt(const FunctionDecl *function, const CompoundStmt *body, const std::vector<const Stmt *> &statements, size_t first, const TextOrder &order,
                   const std::vector<Guarded> &guards, const Stmt *outerLoop, unsigned runs, bool &unseen) {
     Trial trial(ast, shape, runs);
@@ -235,6 +235,7 @@ private:
         }
         return std::tuple(one.group, every, variables);
       };
+      unseen = unseen || std::any_of(region.totals.begin(), region.totals.end(), [](const Total &total) { return isExtremum(total.combine); });
       bool better = !best || rank(region) > rank(*best);
       region.shuffles = trial.sides.front().shuffles();
       if (better) best = region;
@@ -282,12 +283,6 @@ private:
     for (const Stmt *child : stmt->children())
       if (directExchange(child)) return true;
     return false;
-  }
-
-  static Observed returned(const Trial &trial) {
-    Observed values;
-    for (const Lockstep &side : trial.sides) values.push_back(side.returned());
-    return values;
   }
 
   static Error refused(std::string why) { return refusal(std::move(why), ""); }
@@ -342,7 +337,7 @@ private:
         outs.push_back(out);
       }
     }
-    if (returns) outs.push_back({TotalPlace{}, returned(trial)});
+    if (returns) outs.push_back({TotalPlace{}, trial.returned()});
     if (!classifyAll(classifier, outs, region.totals)) return refused(outs.empty() ? "nothing that it combines is used afterwards" : "what the lanes end with is no sum, product, maximum or minimum of one value of each lane");
     if (Status kept = keepDeclarations(region, order, end); !kept) return kept;
     region.group = region.totals.front().group;
@@ -418,6 +413,8 @@ private:
 BlockShape blockShapeOf(const KernelModel &kernel) {
   BlockShape shape;
   if (kernel.launches.empty()) return shape;
+  for (const Launch &launch : kernel.launches)
+    for (unsigned axis : {1u, 2u}) shape.axes[axis - 1] |= launch.blockSize(axis) != 1;
   BlockShape known;
   known.known = true;
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -439,16 +436,17 @@ std::optional<HelperReduction> reductionOf(const FunctionDecl *function, const K
   const FunctionDecl *body = nullptr;
   if (!function || !function->hasBody(body) || body->getReturnType()->isVoidType()) return std::nullopt;
   Trial trial(kernel.unit->ast(Side::Device), shape, Trial::few);
-  if (trial.run(body->getBody()) && trial.seenOneWay()) {
-    trial = Trial(kernel.unit->ast(Side::Device), shape, Trial::many);
-    trial.run(body->getBody());
-  }
-  Observed returned;
-  for (const Lockstep &side : trial.sides) returned.push_back(side.returned());
-  if (!trial.trouble().empty() || !trial.clean() || trial.seenOneWay() || returned.front().empty()) return std::nullopt;
   std::vector<char> active(size_t(shape.size()), 1);
-  Classifier classifier(trial, active, shape.size());
-  auto total = classifier.scalar(TotalPlace{}, returned);
+  auto classified = [&]() -> std::optional<Total> {
+    if (!trial.run(body->getBody()) || !trial.clean()) return std::nullopt;
+    return Classifier(trial, active, shape.size()).scalar(TotalPlace{}, trial.returned());
+  };
+  auto total = classified();
+  if (total && (trial.seenOneWay() || isExtremum(total->combine))) {
+    trial = Trial(kernel.unit->ast(Side::Device), shape, Trial::many);
+    total = classified();
+    if (trial.seenOneWay()) return std::nullopt;
+  }
   if (!total || !total->input.variable) return std::nullopt;
   for (unsigned i = 0; i < body->getNumParams(); ++i)
     if (body->getParamDecl(i) == total->input.variable) return HelperReduction{i, *total};

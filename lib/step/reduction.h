@@ -15,6 +15,7 @@ const char *name(Combine combine);
 struct BlockShape {
   std::array<int64_t, 3> extent{256, 1, 1};
   bool known = false;
+  bool axes[2] = {false, false}; ///< Not known, and perhaps more than one thread along y, z.
   int64_t size() const { return extent[0] * extent[1] * extent[2]; }
 };
 BlockShape blockShapeOf(const KernelModel &kernel);

@@ -95,7 +95,7 @@ private:
   std::set<const ValueDecl *> started;
   std::map<const Expr *, std::string> reads;
 
-  static std::string spelled(QualType type) { return type.getNonReferenceType().getUnqualifiedType().getAsString(); }
+  static std::string spelled(QualType type) { return type->isBooleanType() ? "bool" : type.getNonReferenceType().getUnqualifiedType().getAsString(); }
 
   bool declaredInside(const ValueDecl *decl) const {
     for (const Stmt *stmt : region.statements)

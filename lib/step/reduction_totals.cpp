@@ -30,7 +30,9 @@ bool explains(const Samples &out, const std::vector<char> &active, int64_t group
   size_t groups = 0;
   for (size_t first = 0; first + size_t(group) <= out.size(); first += size_t(group)) {
     size_t last = first + size_t(group);
-    if (std::any_of(active.begin() + first, active.begin() + last, [](char on) { return !on; })) continue;
+    auto present = std::count(active.begin() + first, active.begin() + last, char(1));
+    if (present == 0) continue;
+    if (present < group) return false; // some of its threads are elsewhere
     double want = expected(first, last);
     for (size_t t = first; t < (everyThread ? last : first + 1); ++t)
       if (!(out[t].kind == Sample::Real || out[t].kind == Sample::Integer) || !close(out[t].number(), want, rounds)) return false;
@@ -61,6 +63,12 @@ std::string Trial::trouble() const {
   for (const Lockstep &side : sides)
     if (!side.trouble().empty()) return side.trouble();
   return "";
+}
+
+std::vector<Samples> Trial::returned() const {
+  std::vector<Samples> values;
+  for (const Lockstep &side : sides) values.push_back(side.returned());
+  return values;
 }
 
 bool Trial::touchedMemory() const {

@@ -7,7 +7,8 @@ namespace klineage {
 /// The same piece run several times, on positive and on negative values in turn: a reduction must explain all runs.
 class Trial {
 public:
-  static constexpr unsigned few = 2, many = 12; ///< Runs: enough for most pieces, and until tests of the samples have gone both ways.
+  /// Runs: two tell sums and products. A largest sample says little about the others, and a test of samples may go one way for long: those want many.
+  static constexpr unsigned few = 2, many = 24;
 
   Trial(const clang::ASTContext &ast, const BlockShape &shape, unsigned runs);
   void setActive(const std::vector<char> &threads);
@@ -18,11 +19,14 @@ public:
   bool clean() const; ///< It stored to no other memory and read no shared memory that it had not filled.
   /// A test of the samples that went one way in all runs: what the other way leads to was never seen.
   const clang::Expr *seenOneWay() const;
+  std::vector<Samples> returned() const;
   std::vector<Lockstep> sides;
 };
 
 /// A value that lives on, as each run left it.
 using Observed = std::vector<Samples>;
+
+inline bool isExtremum(Combine combine) { return combine == Combine::Maximum || combine == Combine::Minimum; }
 
 /// Says of which input a value is the total.
 class Classifier {

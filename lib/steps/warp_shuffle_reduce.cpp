@@ -8,6 +8,7 @@
 // Limits: sum, product, maximum, minimum, and the maximum with rescaled sum of an online softmax; scans are no reductions.
 #include "step/reduction_edit.h"
 #include "step/source_text.h"
+#include "step/statements.h"
 #include <algorithm>
 
 namespace klineage {
@@ -24,8 +25,75 @@ std::string labelOf(const ReductionRegion &region) {
   return total.place.decl ? total.place.decl->getNameAsString() : region.function->getNameAsString();
 }
 
+/// The functions that the kernels reach.
+std::set<const FunctionDecl *> reached(const Version &version) {
+  std::set<const FunctionDecl *> all;
+  std::function<void(const FunctionDecl *)> enter = [&](const FunctionDecl *function) {
+    const FunctionDecl *body = nullptr;
+    if (!function || !function->hasBody(body) || !all.insert(body).second) return;
+    forEach(body->getBody(), [&](const Stmt *stmt) {
+      if (const auto *call = dyn_cast<CallExpr>(stmt)) enter(call->getDirectCallee());
+    });
+  };
+  for (const KernelModel &kernel : version.kernels) enter(kernel.function);
+  return all;
+}
+
+/// One text can be changed for both.
+bool alike(const ReductionRegion &one, const ReductionRegion &other) {
+  auto same = [](const Total &a, const Total &b) {
+    return a.combine == b.combine && a.everyThread == b.everyThread && typeOf(a).getCanonicalType() == typeOf(b).getCanonicalType();
+  };
+  return one.wholeBlock == other.wholeBlock && (one.wholeBlock || one.group == other.group) &&
+         std::equal(one.totals.begin(), one.totals.end(), other.totals.begin(), other.totals.end(), same);
+}
+
+/// A place of the sources with the regions that stand there: of several kernels that reach a helper, of several instantiations of a template.
+struct Shared {
+  Unit::Place place;
+  std::string where;
+  const KernelModel *kernel;
+  std::vector<Found> found;
+};
+
+std::string whyApart(const Shared &shared, const std::set<const FunctionDecl *> &functions) {
+  const ReductionRegion &first = shared.found.front().region;
+  for (const Found &other : shared.found)
+    if (!alike(first, other.region)) return "its text serves several kernels or instantiations, which combine other types, values or groups in it";
+  const FunctionDecl *pattern = first.function->getTemplateInstantiationPattern();
+  for (const FunctionDecl *function : functions) {
+    bool here = std::any_of(shared.found.begin(), shared.found.end(), [&](const Found &one) { return one.region.function == function; });
+    if (pattern && function->getTemplateInstantiationPattern() == pattern && !here) return "its text serves another instantiation, in which it is no reduction";
+  }
+  return "";
+}
+
+/// A helper that several launches reach: their blocks must be one size, or none is known.
+BlockShape common(const std::vector<Found> &found) {
+  BlockShape shape = found.front().shape;
+  for (const Found &one : found) {
+    shape.known = shape.known && one.shape.known && one.shape.extent == found.front().shape.extent;
+    for (unsigned axis : {1u, 2u}) shape.axes[axis - 1] |= one.shape.axes[axis - 1] || one.shape.extent[axis] != found.front().shape.extent[axis];
+  }
+  return shape;
+}
+
+Site siteOf(const Shared &shared) {
+  Found first = shared.found.front();
+  first.shape = common(shared.found);
+  Site site;
+  site.locus = {"statement", labelOf(first.region), shared.place.file, shared.place.offset};
+  site.kernel = shared.kernel;
+  site.facts["threads"] = first.shape.known ? FactValue(first.shape.size()) : FactValue(IndexExpr::of(blockDim(0)));
+  site.facts["group"] = first.region.group;
+  site.carrier = {first.region.statements.front()->getBeginLoc(), first.region.statements.back()->getEndLoc()};
+  site.keep(std::move(first));
+  return site;
+}
+
 Detection regions(const Version &version, bool shuffles) {
   Detection detection;
+  std::vector<Shared> places;
   for (const KernelModel &kernel : version.kernels) {
     BlockShape shape = blockShapeOf(kernel);
     std::vector<Unexplained> rest;
@@ -43,24 +111,16 @@ Detection regions(const Version &version, bool shuffles) {
         detection.declines.push_back({"not_rewritable", where, place.error().what});
         continue;
       }
-      Site *known = nullptr;
-      for (Site &site : detection.sites)
-        if (site.locus.file == place->file && site.locus.offset == place->offset) known = &site;
-      if (known) { // a helper that several launches reach: their blocks must be one size, or none is known
-        Found merged = known->as<Found>();
-        if (merged.shape.extent != shape.extent) merged.shape.known = false;
-        known->keep(merged);
-        continue;
-      }
-      Site site;
-      site.locus = {"statement", labelOf(region), place->file, place->offset};
-      site.kernel = &kernel;
-      site.facts["threads"] = shape.known ? FactValue(shape.size()) : FactValue(IndexExpr::of(blockDim(0)));
-      site.facts["group"] = region.group;
-      site.carrier = {region.statements.front()->getBeginLoc(), region.statements.back()->getEndLoc()};
-      site.keep(Found{region, shape});
-      detection.sites.push_back(std::move(site));
+      auto known = std::find_if(places.begin(), places.end(), [&](const Shared &one) { return one.place.file == place->file && one.place.offset == place->offset; });
+      if (known == places.end()) known = places.insert(places.end(), {*place, where, &kernel, {}});
+      known->found.push_back({region, shape});
     }
+  }
+  auto functions = reached(version);
+  for (const Shared &shared : places) {
+    std::string why = whyApart(shared, functions);
+    if (why.empty()) detection.sites.push_back(siteOf(shared));
+    else detection.declines.push_back({"unsupported_form", shared.where, why});
   }
   return detection;
 }

@@ -277,10 +277,10 @@ TEST(Reduction, ACounterOfTheLoopAroundIsNotItsFirstValue) {
   Found found(R"(
 __global__ void k(const float *x, float *y) {
   int width = 16;
-  float a = x[threadIdx.x];
   for (int round = 0; round < 3; ++round) {
+    float a = x[threadIdx.x + 256 * round];
     for (int o = width; o > 0; o >>= 1) a += __shfl_xor_sync(0xffffffffu, a, o);
-    y[threadIdx.x] += a;
+    y[threadIdx.x + 256 * round] = a;
     width /= 2;
   }
 })");
@@ -307,6 +307,28 @@ __global__ void k(const float *x, int *y) {
   y[threadIdx.x] = count;
 })");
   EXPECT_EQ(describe(found), "k[1] sum of count in count everywhere of 32\n");
+}
+
+TEST(Reduction, TheMaximumOfEachTileIsNotTheMaximumOfTheBlock) {
+  for (int lanes : {2, 4, 8, 16, 32}) {
+    std::string tile = std::to_string(lanes);
+    Found found("__global__ void k(const float *x, float *y) {\n__shared__ float slots[256];\nfloat a = x[threadIdx.x];\nslots[threadIdx.x] = a;\n__syncwarp();\n"
+                "float t = slots[threadIdx.x / " + tile + " * " + tile + "];\nfor (int i = 1; i < " + tile + "; ++i) t = fmaxf(t, slots[threadIdx.x / " + tile + " * " + tile + " + i]);\n"
+                "y[threadIdx.x] = t;\n}");
+    EXPECT_EQ(describe(found), "k[4] maximum of a in t everywhere of " + tile + "\n");
+  }
+}
+
+TEST(Reduction, AGroupOfWhichSomeThreadsAreElsewhereIsNone) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  if (threadIdx.x < 40) {
+    float a = x[threadIdx.x];
+    for (int o = 16; o > 0; o >>= 1) a += __shfl_xor_sync(0xffffffffu, a, o);
+    y[threadIdx.x] = a;
+  }
+})");
+  EXPECT_EQ(describe(found), "");
 }
 
 } // namespace
