@@ -5,6 +5,7 @@
 #include "support/subprocess.h"
 #include "clang/Format/Format.h"
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 namespace klineage {
@@ -56,21 +57,56 @@ Result<SourceSet> applyEdits(const SourceSet &before, const Edits &edits) {
   return after;
 }
 
+namespace {
+
+std::string visible(const std::string &text) {
+  std::string kept;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(kept), [](unsigned char c) { return !std::isspace(c); });
+  return kept;
+}
+
+/// What the preprocessor sees; `> >` at the end of template arguments is `>>` to the language, and a directive keeps its line.
+std::string tokensOf(const std::string &text) {
+  clang::LangOptions language;
+  language.CPlusPlus = language.CPlusPlus17 = language.CUDA = true;
+  clang::Lexer lexer(clang::SourceLocation(), language, text.data(), text.data(), text.data() + text.size());
+  std::string tokens;
+  clang::Token token;
+  for (bool more = true, directive = false; more;) {
+    more = !lexer.LexFromRawLexer(token);
+    bool line = token.isAtStartOfLine();
+    if (line && (directive || token.is(clang::tok::hash))) tokens += '\n';
+    if (line) directive = token.is(clang::tok::hash);
+    if (token.is(clang::tok::eof)) break;
+    std::string spelled(lexer.getBufferLocation() - token.getLength(), token.getLength());
+    bool closes = spelled.find_first_not_of('>') == std::string::npos;
+    tokens += closes ? spelled : ' ' + visible(spelled);
+  }
+  return tokens;
+}
+
+} // namespace
+
 SourceSet formatted(const SourceSet &sources) {
   auto style = clang::format::getLLVMStyle();
   style.ColumnLimit = 120;
   style.SortIncludes.Enabled = false; // only white space may move: loci are followed by counting the other characters
   style.SortUsingDeclarations = clang::format::FormatStyle::SUD_Never;
   style.FixNamespaceComments = false;
+  style.BreakStringLiterals = false;
   style.ReflowComments = clang::format::FormatStyle::RCS_Never;
   style.AllowShortIfStatementsOnASingleLine = clang::format::FormatStyle::SIS_WithoutElse;
   style.AllowShortLoopsOnASingleLine = true;
   style.BreakTemplateDeclarations = clang::format::FormatStyle::BTDS_Yes;
   SourceSet result = sources;
   for (auto &[file, text] : result.files) {
-    auto replacements = clang::format::reformat(style, text, {clang::tooling::Range(0, text.size())}, file);
-    if (auto formattedText = clang::tooling::applyAllReplacements(text, replacements)) text = *formattedText;
-    else llvm::consumeError(formattedText.takeError());
+    clang::tooling::Replacements moves;
+    for (const auto &one : clang::format::reformat(style, text, {clang::tooling::Range(0, text.size())}, file))
+      if (visible(text.substr(one.getOffset(), one.getLength())) == visible(one.getReplacementText().str()))
+        if (auto clash = moves.add(one)) llvm::consumeError(std::move(clash));
+    auto moved = clang::tooling::applyAllReplacements(text, moves);
+    if (!moved) llvm::consumeError(moved.takeError());
+    else if (tokensOf(text) == tokensOf(*moved)) text = *moved;
   }
   return result;
 }

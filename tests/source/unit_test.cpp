@@ -189,4 +189,13 @@ TEST(Formatted, TwoLayoutsOfOneTextBecomeEqual) {
   EXPECT_EQ(formatted(setOf("void f(){int a=1;}")).mainText(), formatted(setOf("void f() {\n int a = 1; }")).mainText());
 }
 
+TEST(Formatted, OnlyWhiteSpaceMoves) {
+  // A literal past the column limit, and a macro that would fit on one line without its continuation.
+  const std::string text = "#define TWICE(x) \\\n  ((x) + (x))\nvoid f(){const char*s=\"" + std::string(70, 'a') + " " + std::string(70, 'b') + "\";int a=TWICE(1);}\n";
+  auto visible = [](std::string all) { std::erase_if(all, [](unsigned char c) { return std::isspace(c); }); return all; };
+  std::string laidOut = formatted(setOf(text)).mainText();
+  EXPECT_EQ(visible(laidOut), visible(text));
+  EXPECT_NE(laidOut.find("int a = TWICE(1);"), std::string::npos) << laidOut;
+}
+
 } // namespace
