@@ -1,21 +1,15 @@
 #include "source/front_end.h"
+#include "source/preamble.h"
 #include "support/files.h"
-#include "support/hash.h"
 #include "clang/Basic/TargetInfo.h"
 #include "clang/Driver/Compilation.h"
 #include "clang/Driver/Driver.h"
 #include "clang/Driver/Tool.h"
-#include "clang/Frontend/FrontendActions.h"
-#include "clang/Frontend/MultiplexConsumer.h"
-#include "clang/Sema/Sema.h"
-#include "clang/Sema/SemaConsumer.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/TargetParser/Host.h"
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
-#include <unistd.h>
 
 namespace klineage {
 namespace fs = std::filesystem;
@@ -125,43 +119,6 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> overlayOf(const SourceSet &sourc
   return overlay;
 }
 
-std::string preambleText(const SourceSet &sources) {
-  llvm::StringRef rest = sources.mainText();
-  std::string preamble;
-  bool inComment = false;
-  while (!rest.empty()) {
-    auto [line, after] = rest.split('\n');
-    llvm::StringRef text = line.trim();
-    if (inComment) {
-      size_t end = text.find("*/");
-      if (end != llvm::StringRef::npos) {
-        inComment = false;
-        text = text.substr(end + 2).trim();
-        if (!text.empty()) break;
-      }
-    } else if (text.starts_with("/*") && text.find("*/") == llvm::StringRef::npos) {
-      inComment = true;
-    } else if (text.starts_with("#")) {
-      llvm::StringRef directive = text.drop_front().ltrim();
-      if (!directive.consume_front("include")) break;
-      directive = directive.ltrim();
-      if (!directive.consume_front("<")) break;
-      llvm::StringRef header = directive.take_until([](char c) { return c == '>'; });
-      bool ownHeader = false;
-      for (const auto &folder : sources.includeFolders) ownHeader |= fs::exists(fs::path(folder) / header.str());
-      if (ownHeader) break;
-      preamble += "#include <" + header.str() + ">\n";
-    } else if (!text.empty() && !text.starts_with("//")) {
-      break;
-    }
-    rest = after;
-  }
-  return preamble;
-}
-
-namespace {
-
-/// Arguments for the version itself: its include folders and definitions.
 std::vector<std::string> ownArguments(const SourceSet &sources) {
   std::vector<std::string> arguments;
   for (const auto &folder : sources.includeFolders) arguments.insert(arguments.end(), {"-I", folder});
@@ -189,6 +146,8 @@ Result<PreparedCompiler> makeCompiler(std::vector<std::string> arguments, llvm::
   return prepared;
 }
 
+namespace {
+
 /// Strips the forced includes: they are inside the precompiled preamble.
 std::vector<std::string> withoutForcedIncludes(const std::vector<std::string> &arguments) {
   std::vector<std::string> rest;
@@ -197,72 +156,6 @@ std::vector<std::string> withoutForcedIncludes(const std::vector<std::string> &a
     else rest.push_back(arguments[i]);
   }
   return rest;
-}
-
-/// Writes the headers without the lists that every later parse would read at its end: header functions whose deferred diagnostics are to be asked again, and
-/// header declarations that may be unused. Neither says anything about the version, and together they are a third of a parse.
-class PreambleAction : public clang::GeneratePCHAction {
-protected:
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &compiler, llvm::StringRef file) override {
-    struct Forget : clang::SemaConsumer {
-      clang::Sema *sema = nullptr;
-      void InitializeSema(clang::Sema &made) override { sema = &made; }
-      void HandleTranslationUnit(clang::ASTContext &) override {
-        sema->DeclsToCheckForDeferredDiags.clear();
-        sema->UnusedFileScopedDecls.erase(sema->UnusedFileScopedDecls.begin(nullptr, /*LocalOnly=*/true), sema->UnusedFileScopedDecls.end());
-      }
-    };
-    std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
-    consumers.push_back(std::make_unique<Forget>());
-    consumers.push_back(clang::GeneratePCHAction::CreateASTConsumer(compiler, file));
-    return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
-  }
-};
-
-/// Compiles the preamble into `target`. Several processes and threads may do so at once; the rename makes one of them win.
-Status compilePreamble(const std::vector<std::string> &base, const SourceSet &sources, const std::string &preamble, const fs::path &target) {
-  std::error_code ignored;
-  fs::create_directories(target.parent_path(), ignored);
-  std::string header = target.string() + ".h";
-  if (auto written = writeFile(header, preamble); !written) return written;
-  fs::path beside = target;
-  static std::atomic<unsigned> made{0};
-  beside += "." + std::to_string(::getpid()) + "." + std::to_string(made++);
-  auto arguments = base;
-  arguments.insert(arguments.end(), {"-include", preludePath});
-  auto own = ownArguments(sources);
-  arguments.insert(arguments.end(), own.begin(), own.end());
-  arguments.insert(arguments.end(), {"-emit-pch", "-fno-pch-timestamp", "-fpch-instantiate-templates", "-o", beside.string(), "-x", "cuda", header});
-  SourceSet nothing;
-  nothing.mainFile = header;
-  auto prepared = makeCompiler(std::move(arguments), overlayOf(nothing));
-  if (!prepared) return prepared.error();
-  PreambleAction action;
-  bool good = prepared->compiler->ExecuteAction(action);
-  if (auto error = prepared->diagnostics->firstError()) return *error;
-  if (!good) return ourFault("Clang could not precompile the headers");
-  fs::rename(beside, target, ignored);
-  if (ignored) return userError("cannot keep the precompiled headers: " + ignored.message(), target.string(), "set KLINEAGE_CACHE to a writable folder");
-  return Done{};
-}
-
-/// Raised when a preamble is written in another way, so that files of older programs are left alone.
-constexpr const char *preambleForm = "2";
-
-/// The precompiled preamble for these options, made when it is not there.
-Result<std::string> preambleFor(const std::vector<std::string> &base, const SourceSet &sources, Side side) {
-  std::string preamble = preambleText(sources);
-  Hasher hasher;
-  hasher.add("form", preambleForm).add("preamble", preamble).add("prelude", preludeText).add("side", side == Side::Device ? "device" : "host");
-  for (const auto &argument : base) hasher.add("argument", argument);
-  for (const auto &argument : ownArguments(sources)) hasher.add("own", argument);
-  std::error_code error;
-  auto cudaTime = fs::last_write_time(fs::path(cudaFolder()) / "include" / "cuda.h", error);
-  hasher.add("cuda", std::to_string(cudaTime.time_since_epoch().count()));
-  fs::path target = cacheFolder() / "preamble" / (hasher.hex().substr(0, 32) + ".pch");
-  if (!fs::exists(target))
-    if (auto compiled = compilePreamble(base, sources, preamble, target); !compiled) return compiled.error();
-  return target.string();
 }
 
 } // namespace
@@ -282,8 +175,7 @@ Result<PreparedCompiler> prepareCompiler(const SourceSet &sources, Side side, co
 }
 
 bool PreparedCompiler::forgetUnusablePreamble() const {
-  std::error_code ignored;
-  return diagnostics->unusablePreamble() && fs::remove(preamble, ignored);
+  return diagnostics->unusablePreamble() && forgetPreamble(preamble);
 }
 
 } // namespace klineage

@@ -33,7 +33,10 @@ Result<std::vector<std::string>> baseArguments(Side side, const FrontEndOptions 
 /// A file system in which the version's own text shadows the disk, and the prelude exists.
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> overlayOf(const SourceSet &sources);
 
-/// A compiler ready to run an action on one side of the version, using the precompiled preamble of its leading #include lines.
+/// Arguments for the version itself: its include folders and definitions.
+std::vector<std::string> ownArguments(const SourceSet &sources);
+
+/// A compiler ready to run an action on one side of the version, using the precompiled preamble of the headers that it includes.
 struct PreparedCompiler {
   std::shared_ptr<DiagnosticCollector> diagnostics;
   std::unique_ptr<clang::CompilerInstance> compiler;
@@ -42,11 +45,8 @@ struct PreparedCompiler {
   /// Removes a preamble that Clang could not take, so that the next compiler makes it anew. False: that was not what failed.
   bool forgetUnusablePreamble() const;
 };
+Result<PreparedCompiler> makeCompiler(std::vector<std::string> arguments, llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
 Result<PreparedCompiler> prepareCompiler(const SourceSet &sources, Side side, const FrontEndOptions &options);
-
-/// The leading run of #include <...> lines that the include folders of the version do not provide, as text. Also whole comments
-/// and blank lines between them. Such headers belong to the toolkit or the system and do not change between versions.
-std::string preambleText(const SourceSet &sources);
 
 /// The text of the prelude: what nvcc has and Clang's headers lack (docs/decisions/prelude.md).
 extern const char *const preludeText;

@@ -1,4 +1,5 @@
 #include "source/source_set.h"
+#include "source/own_files.h"
 #include "source/clang_headers.h"
 #include "support/files.h"
 #include "support/hash.h"
@@ -9,13 +10,15 @@
 #include <filesystem>
 
 namespace klineage {
-namespace {
-
 bool underRewriteRoot(const SourceSet &sources, const std::string &file) {
   return std::any_of(sources.rewriteRoots.begin(), sources.rewriteRoots.end(), [&](const std::string &root) {
     return !root.empty() && file.compare(0, root.size(), root) == 0 && (root.back() == '/' || (file.size() > root.size() && file[root.size()] == '/'));
   });
 }
+
+bool isOwnFile(const SourceSet &sources, const std::string &file) { return sources.files.count(file) || underRewriteRoot(sources, file); }
+
+namespace {
 
 /// The text of a file that an edit names: from the set, or from disk when its folder may be rewritten.
 Result<std::string> editable(const SourceSet &sources, const std::string &file) {

@@ -1,5 +1,6 @@
 #include "source/unit.h"
 #include "source/front_end.h"
+#include "source/own_files.h"
 #include "clang/AST/ASTConsumer.h"
 #include "clang/Frontend/FrontendAction.h"
 #include "clang/Frontend/FrontendActions.h"
@@ -43,15 +44,6 @@ Result<std::unique_ptr<ParsedSide>> parseSide(const SourceSet &sources, Side sid
   return parsed;
 }
 
-bool isOwnFile(const SourceSet &sources, const std::string &file) { return sources.files.count(file) != 0; }
-
-bool mayRewrite(const SourceSet &sources, const std::string &file) {
-  if (isOwnFile(sources, file)) return true;
-  return std::any_of(sources.rewriteRoots.begin(), sources.rewriteRoots.end(), [&](const std::string &root) {
-    return file.size() > root.size() && file.compare(0, root.size(), root) == 0 && (root.back() == '/' || file[root.size()] == '/');
-  });
-}
-
 std::string fileName(const clang::SourceManager &manager, clang::FileID file) {
   auto entry = manager.getFileEntryRefForID(file);
   return entry ? entry->getName().str() : std::string();
@@ -61,7 +53,7 @@ std::string fileName(const clang::SourceManager &manager, clang::FileID file) {
 void adoptHeaders(const clang::SourceManager &manager, SourceSet &sources) {
   for (auto file = manager.fileinfo_begin(); file != manager.fileinfo_end(); ++file) {
     std::string name = file->first.getName().str();
-    if (isOwnFile(sources, name) || !mayRewrite(sources, name)) continue;
+    if (sources.files.count(name) || !isOwnFile(sources, name)) continue;
     if (auto buffer = file->second->getBufferIfLoaded()) sources.files[name] = buffer->getBuffer().str();
   }
 }
@@ -115,7 +107,7 @@ std::vector<const clang::FunctionDecl *> Unit::kernels() const {
   for (auto *decl : context.getTranslationUnitDecl()->noload_decls()) {
     if (decl->isFromASTFile()) continue;
     auto file = fileName(sources, sources.getFileID(sources.getExpansionLoc(decl->getLocation())));
-    if (mayRewrite(set, file)) finder.TraverseDecl(decl);
+    if (isOwnFile(set, file)) finder.TraverseDecl(decl);
   }
   std::stable_sort(finder.found.begin(), finder.found.end(), [&](auto *a, auto *b) {
     return sources.isBeforeInTranslationUnit(a->getLocation(), b->getLocation());
@@ -132,7 +124,7 @@ Result<Unit::Place> Unit::place(clang::SourceRange range, Side side) const {
   auto [endId, end] = sources.getDecomposedLoc(file.getEnd());
   std::string name = fileName(sources, id);
   if (id != endId || end < offset) return refusal("the code begins and ends in different files", where(range.getBegin(), side));
-  if (!mayRewrite(set, name)) return refusal("the file may not be rewritten", where(range.getBegin(), side), "name its folder under rewrite_roots");
+  if (!isOwnFile(set, name)) return refusal("the file may not be rewritten", where(range.getBegin(), side), "name its folder under rewrite_roots");
   return Place{name, offset, end - offset, sources.getLineNumber(id, offset), sources.getColumnNumber(id, offset)};
 }
 

@@ -97,6 +97,93 @@ TEST(Unit, ADamagedPreambleIsMadeAnew) {
   std::filesystem::remove_all(cache);
 }
 
+/// A version on disk: a kernel file that includes a header of its own, which includes one that no version changes.
+struct IncludingVersion {
+  ScratchFolder scratch;
+  SourceSet sources;
+  IncludingVersion(const std::string &own, const std::string &fixed, const std::string &body = "__global__ void k(float *x) { x[0] = FIXED; }\n") {
+    ::setenv("KLINEAGE_CACHE", (scratch.path() / "cache").c_str(), 1);
+    std::filesystem::create_directories(scratch.path() / "own");
+    std::filesystem::create_directories(scratch.path() / "fixed");
+    (void)writeFile(scratch.path() / "own" / "own.cuh", own);
+    (void)writeFile(scratch.path() / "fixed" / "fixed.h", fixed);
+    sources.mainFile = (scratch.path() / "kernel.cu").string();
+    sources.files[sources.mainFile] = "#include \"own.cuh\"\n" + body;
+    sources.includeFolders = {(scratch.path() / "own").string(), (scratch.path() / "fixed").string()};
+    sources.rewriteRoots = {(scratch.path() / "own").string()};
+  }
+  ~IncludingVersion() { ::unsetenv("KLINEAGE_CACHE"); }
+  /// How many preambles hold the fixed header, by their text: two when both sides precompile it.
+  unsigned preambles() const {
+    unsigned count = 0;
+    for (const auto &entry : std::filesystem::directory_iterator(scratch.path() / "cache" / "preamble"))
+      if (auto text = readFile(entry.path()); entry.path().extension() == ".h" && text) count += text->find("<fixed.h>") != std::string::npos;
+    return count;
+  }
+};
+
+const char *const guarded = "#pragma once\n#ifndef FIXED\n#define FIXED 1.0f\n#endif\nconstexpr float seenByFixed = FIXED;\ntemplate <typename T> struct Fixed { T value; };\n";
+
+TEST(Preamble, AHeaderBehindAHeaderOfTheVersionIsPrecompiledAndTheVersionsOwnIsNot) {
+  IncludingVersion version("#pragma once\n#ifndef USE_OTHER\n#include <fixed.h>\n#else\n#include <other.h>\n#endif\ninline __device__ float one() { return 1.0f; }\n", guarded);
+  auto unit = Unit::parse(version.sources);
+  ASSERT_TRUE(unit) << unit.error().message();
+  EXPECT_EQ(version.preambles(), 2u);
+  EXPECT_EQ((*unit)->sources().files.size(), 2u); // the version's own header can still be edited
+  auto changed = (*unit)->sources();
+  for (auto &[file, text] : changed.files)
+    if (file.ends_with("own.cuh")) text += "#define ADDED 2\n";
+  changed.files[changed.mainFile] += "static_assert(ADDED == 2, \"\");\n";
+  auto again = Unit::parse(changed);
+  EXPECT_TRUE(again) << again.error().message();
+}
+
+TEST(Preamble, AHeaderThatAsksForAMacroOfTheVersionIsReadWhereItStands) {
+  IncludingVersion version("#pragma once\n#define FIXED 2.0f\n#include <fixed.h>\n", guarded, "static_assert(seenByFixed == 2.0f, \"\");\n__global__ void k(float *x) { x[0] = FIXED; }\n");
+  auto unit = Unit::parse(version.sources);
+  ASSERT_TRUE(unit) << unit.error().message();
+  EXPECT_EQ(version.preambles(), 0u);
+}
+
+TEST(Preamble, AHeaderInsideBracesOrReadTwiceIsReadWhereItStands) {
+  IncludingVersion inside("#pragma once\nnamespace own {\n#include <fixed.h>\n}\ninline own::Fixed<int> made;\n", guarded);
+  auto unit = Unit::parse(inside.sources);
+  ASSERT_TRUE(unit) << unit.error().message();
+  EXPECT_EQ(inside.preambles(), 0u);
+  IncludingVersion twice("#pragma once\n#include <fixed.h>\n", "#define FIXED 1.0f\nstatic int counted;\n");
+  EXPECT_TRUE(Unit::parse(twice.sources));
+  EXPECT_EQ(twice.preambles(), 0u);
+}
+
+TEST(Preamble, WhatADirectiveOfTheVersionsHeaderChangesIsSeenAtTheNextParse) {
+  IncludingVersion version("#pragma once\n#include <fixed.h>\n", guarded);
+  auto unit = Unit::parse(version.sources);
+  ASSERT_TRUE(unit) << unit.error().message();
+  ASSERT_EQ(version.preambles(), 2u);
+  auto changed = (*unit)->sources();
+  for (auto &[file, text] : changed.files)
+    if (file.ends_with("own.cuh")) text = "#pragma once\n#define FIXED 2.0f\n#include <fixed.h>\n";
+  changed.files[changed.mainFile] += "static_assert(seenByFixed == 2.0f, \"\");\n";
+  auto again = Unit::parse(changed);
+  EXPECT_TRUE(again) << again.error().message();
+}
+
+TEST(Preamble, AClassOfAHeaderKeepsItsVirtualFunctionsForCodeThatUsesIt) {
+  IncludingVersion version("#pragma once\n#include <fixed.h>\n",
+                           "#pragma once\n#define FIXED 1.0f\ntemplate <typename T> struct Shape { virtual ~Shape() {} virtual T area() { return T(3); } };\ninline int used() { Shape<int> shape; return shape.area(); }\n",
+                           "__global__ void k(float *x) { x[0] = FIXED; }\nextern \"C\" int ask(Shape<int> *other) { Shape<int> made; Shape<int> *one = other ? other : &made; return one->area() + used(); }\n");
+  llvm::LLVMContext context;
+  auto host = emitIR(version.sources, Side::Host, context);
+  ASSERT_TRUE(host) << host.error().message();
+  ASSERT_EQ(version.preambles(), 1u);
+  llvm::GlobalVariable *table = (*host)->getGlobalVariable("_ZTV5ShapeIiE", true);
+  ASSERT_NE(table, nullptr);
+  EXPECT_TRUE(table->hasInitializer());
+  llvm::Function *area = (*host)->getFunction("_ZN5ShapeIiE4areaEv");
+  ASSERT_NE(area, nullptr);
+  EXPECT_FALSE(area->isDeclaration());
+}
+
 TEST(Unit, AStatementHasItsPlaceAndItsText) {
   auto unit = Unit::parse(setOf(twoSides));
   ASSERT_TRUE(unit) << unit.error().message();
