@@ -38,14 +38,19 @@ protected:
     return *finished;
   }
 
+  /// A name that no other run has.
+  std::string stamp() const {
+    std::string name = folder().filename().string();
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+  }
+
   /// A kernel folder with the expert form of a step's tests.
   std::string expertOf(const std::string &step, const std::string &name = "kernel") const {
     fs::path from = sourceFolder() / "tests" / "steps" / step, to = folder() / name;
     fs::create_directories(to);
     for (const char *file : {"expert.cu", "workload.json", "reference.cpp"}) fs::copy_file(from / file, to / file, fs::copy_options::overwrite_existing);
-    std::string stamp = folder().filename().string();
-    std::replace(stamp.begin(), stamp.end(), '-', '_');
-    EXPECT_TRUE(writeFile(to / "expert.cu", *readFile(to / "expert.cu") + "\nconstexpr int " + stamp + " = 0;\n"));
+    EXPECT_TRUE(writeFile(to / "expert.cu", *readFile(to / "expert.cu") + "\nconstexpr int " + stamp() + " = 0;\n"));
     return to.string();
   }
   static void replace(const fs::path &file, const std::string &from, const std::string &to) {
