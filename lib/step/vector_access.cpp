@@ -32,6 +32,11 @@ std::string vectorTypeOf(QualType scalar, unsigned width) {
   }
 }
 
+std::string whyNoLanes(const Access &access) {
+  auto name = [](QualType type) { return type.getNonReferenceType().getUnqualifiedType().getAsString(); };
+  return "a " + name(access.accessed) + " moves " + std::to_string(access.width) + " elements of " + name(access.element) + " at once, and its lanes are not these";
+}
+
 std::string VectorView::element(unsigned lane) const {
   if (first.empty()) return base + "[" + std::to_string(lane) + "]";
   return base + "[" + first + (lane ? " + " + std::to_string(lane) : "") + "]";

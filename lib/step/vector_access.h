@@ -22,6 +22,8 @@ Result<VectorView> viewOf(const Unit &unit, const clang::Expr *lvalue);
 const char *component(unsigned lane);
 /// Lanes of a CUDA vector type of 32-bit scalars; 0 for every other type.
 unsigned lanesOf(clang::QualType type);
+/// Of a wide access whose lanes are not its elements, what it is: "a float4 moves 8 elements of __half".
+std::string whyNoLanes(const Access &access);
 /// "float4" for float and 4.
 std::string vectorTypeOf(clang::QualType scalar, unsigned width);
 

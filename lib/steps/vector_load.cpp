@@ -95,7 +95,11 @@ Detection findWideReads(const Version &version) {
   SiteList sites(version);
   for (const auto &kernel : version.kernels)
     for (const auto &access : kernel.accesses) {
-      if (access.kind != Access::Read || !isWide(access) || !isStaged(access.space)) continue;
+      if (access.kind != Access::Read || access.width < 2 || !isStaged(access.space)) continue;
+      if (!isWide(access)) {
+        sites.decline("unsupported_form", access.expr->getBeginLoc(), whyNoLanes(access));
+        continue;
+      }
       if (access.isVolatile) {
         sites.decline("unsupported_form", access.expr->getBeginLoc(), "the access is volatile");
         continue;

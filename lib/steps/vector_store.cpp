@@ -77,8 +77,12 @@ Detection findWideStores(const Version &version) {
   SiteList sites(version);
   for (const auto &kernel : version.kernels)
     for (const auto &access : kernel.accesses) {
-      if (access.kind != Access::Write || access.width < 2 || lanesOf(access.accessed) != access.width || access.space == Space::Local) continue;
+      if (access.kind != Access::Write || access.width < 2 || access.space == Space::Local) continue;
       auto begin = access.expr->getBeginLoc();
+      if (lanesOf(access.accessed) != access.width) {
+        sites.decline("unsupported_form", begin, whyNoLanes(access));
+        continue;
+      }
       if (access.isVolatile) {
         sites.decline("unsupported_form", begin, "the access is volatile");
         continue;
