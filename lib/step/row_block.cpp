@@ -1,6 +1,7 @@
 // Seeing that a block, or a warp, works on one row.
 #include "step/one_thread_a_row.h"
 #include "step/statements.h"
+#include "step/thread_tests.h"
 #include <algorithm>
 
 namespace klineage {
@@ -111,6 +112,10 @@ RowBlockFinding findRowBlock(const Version &version, const KernelModel &kernel) 
     if (region.group != group) return declined("unsupported_form", "a part of the row's threads combines on its own");
     covered.insert(region.statements.begin(), region.statements.end());
     rows.regions.push_back(region);
+  }
+  if (auto unsure = unsureThreadTest(rows, group, covered)) {
+    finding.decline = Decline{"unsupported_form", version.unit.where(unsure->at->getBeginLoc()), unsure->why};
+    return finding;
   }
   std::optional<Decline> problem;
   std::set<const ValueDecl *> totals;
