@@ -294,6 +294,7 @@ private:
     unsigned begin = spanOf(region.statements.front()).first, end = spanOf(region.statements.back()).last;
     std::vector<std::pair<TotalPlace, Observed>> outs;
     std::set<const ValueDecl *> handled;
+    std::set<std::pair<const ValueDecl *, int64_t>> anew;
     Classifier classifier(trial, active, shape.size());
     for (const auto &[ref, at] : order.references) {
       const ValueDecl *decl = ref->getDecl();
@@ -305,13 +306,17 @@ private:
         if (madeInside(decl, outerLoop)) continue;
       }
       if (order.stores.count(ref)) {
-        if (decl->hasAttr<CUDASharedAttr>() && later) handled.insert(decl); // written anew: what follows is another value
+        if (!decl->hasAttr<CUDASharedAttr>() || !later) continue;
+        auto one = order.constantSubscript.find(ref); // written anew, all or one element: what follows is another value
+        if (one != order.constantSubscript.end()) anew.insert({decl, one->second});
+        else handled.insert(decl);
         continue;
       }
       if (decl->hasAttr<CUDASharedAttr>()) {
         if (handled.count(decl) || !later) continue;
         auto subscript = order.constantSubscript.find(ref);
         int64_t element = subscript != order.constantSubscript.end() ? subscript->second : 0;
+        if (anew.count({decl, element})) continue;
         if (subscript == order.constantSubscript.end() && decl->getType()->isArrayType()) return refused("shared memory is read afterwards at places that are not constant");
         Observed values;
         for (const Lockstep &side : trial.sides) {

@@ -83,13 +83,17 @@ private:
     if (!each || *each == 0 || (*each < 0) != down) return false;
     IndexExpr distance = number(by), whole = rows.shape.known || rows.warps ? IndexExpr(int64_t(group)) : IndexExpr::of(blockDim(0));
     if (rows.shape.known) distance = distance.substitute(blockDim(0), IndexExpr(rows.shape.extent[0]));
-    bool said = mentionsBuiltin(by, "blockDim");
+    const VarDecl *named = variableNamedBy(by); // a stride that was computed before
+    const Expr *written = named && named->getInit() && kernel.changesOf(named) == 0 ? named->getInit() : by;
+    bool said = mentionsBuiltin(written, "blockDim") || mentionsBuiltin(written, "gridDim");
     walk(by, [&](const Stmt *part) {
       const auto *expr = dyn_cast<Expr>(part);
       said = said || (expr && increments.count(change) && expr->getType()->isIntegerType() && number(expr).constant() == int64_t(group));
       return !said;
     });
-    return said && distance == whole * IndexExpr(std::abs(*each));
+    IndexExpr once = whole * IndexExpr(std::abs(*each));
+    const ParmVarDecl *blocks = rowCount(kernel);
+    return said && (distance == once || distance == once * IndexExpr::of(gridDim(0)) || (blocks && distance == once * IndexExpr::of(parameter(blocks)))); // of one block, or of all
   }
 
   /// In a flat block the row's own part of the index is left out, and what stays is the lane.

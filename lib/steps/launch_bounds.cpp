@@ -61,6 +61,17 @@ Result<Edits> removeBounds(const Version &version, const Site &site, const Param
   return Edits{*edit};
 }
 
+/// Of the instantiations that share the kernel's text the one with the largest block, or one whose block is not known.
+const KernelModel &largestBlock(const Version &version, const KernelModel &kernel) {
+  const KernelModel *largest = &kernel;
+  for (const auto &other : version.kernels) {
+    if (other.function->getLocation() != kernel.function->getLocation() || other.launches.empty()) continue;
+    auto known = blockSize(*largest), size = blockSize(other);
+    if (known && (!size || *size > *known)) largest = &other;
+  }
+  return *largest;
+}
+
 Detection findUnbounded(const Version &version) {
   SiteList sites(version);
   for (const auto &kernel : version.kernels) {
@@ -78,8 +89,8 @@ Detection findUnbounded(const Version &version) {
     if (!sites.firstAt(*locus)) continue;
     Site site;
     site.locus = *locus;
-    site.kernel = &kernel;
-    if (auto threads = blockSize(kernel)) site.parameters["threads"] = *threads;
+    site.kernel = &largestBlock(version, kernel);
+    if (auto threads = blockSize(*site.kernel)) site.parameters["threads"] = *threads;
     site.carrier = name;
     site.keep(Bounds{{}, name});
     sites.add(std::move(site));

@@ -331,4 +331,21 @@ __global__ void k(const float *x, float *y) {
   EXPECT_EQ(describe(found), "");
 }
 
+TEST(Reduction, AStoreToAnotherElementLeavesTheTotalWhereItIs) {
+  Found found(R"(
+__global__ void k(const float *x, float *y) {
+  __shared__ float s[256];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  for (int o = 128; o > 0; o >>= 1) {
+    if (threadIdx.x < o) s[threadIdx.x] += s[threadIdx.x + o];
+    __syncthreads();
+  }
+  if (threadIdx.x == 3) s[5] = 7.0f;
+  __syncthreads();
+  y[threadIdx.x] = s[0];
+})");
+  EXPECT_EQ(describe(found), "k[3] sum of an expression in s everywhere of 256\n");
+}
+
 } // namespace
