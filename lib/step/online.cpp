@@ -306,6 +306,22 @@ Result<std::string> passText(const Unit &unit, const KernelModel &kernel, const 
   return textAt(unit, *place) + "\n";
 }
 
+/// The last thing that happens to the sum before the statement is that it becomes zero.
+bool startsAtZero(const ASTContext &ast, const std::vector<const Stmt *> &statements, size_t before, const VarDecl *sum) {
+  for (size_t i = before; i-- > 0;) {
+    const Expr *start = nullptr;
+    if (const auto *decls = dyn_cast<DeclStmt>(statements[i]))
+      for (const Decl *decl : decls->decls())
+        if (decl == sum) start = sum->getInit();
+    if (const auto *op = dyn_cast<BinaryOperator>(statements[i]); op && op->getOpcode() == BO_Assign && variableNamedBy(op->getLHS()) == sum) start = op->getRHS();
+    Expr::EvalResult result;
+    if (start) return !start->isValueDependent() && start->EvaluateAsRValue(result, ast) &&
+                      (result.Val.isFloat() ? result.Val.getFloat().isZero() : result.Val.isInt() && result.Val.getInt() == 0);
+    if (!referencesTo(statements[i], sum).empty()) return false;
+  }
+  return false;
+}
+
 class OnlineFinder {
 public:
   OnlineFinder(const Unit &unit, const KernelModel &kernel, std::vector<Decline> &declines) : unit(unit), kernel(kernel), declines(declines) {}
@@ -357,27 +373,12 @@ private:
       size_t end = at;
       while (end < statements.size() && pairOf(statements[end]) == pair) pass.statements.push_back(statements[end++]);
       for (const Stmt *stmt : pass.statements) take(stmt);
-      if (startsAtZero(statements, at, pair.second)) found.push_back(pass);
+      if (startsAtZero(unit.ast(Side::Device), statements, at, pair.second)) found.push_back(pass);
       else
         declines.push_back({"unsupported_form", unit.where(statements[at]->getBeginLoc()),
                             "the sum " + pair.second->getNameAsString() + " does not start from zero just before the loop"});
       at = end - 1;
     }
-  }
-
-  bool startsAtZero(const std::vector<const Stmt *> &statements, size_t before, const VarDecl *sum) {
-    for (size_t i = before; i-- > 0;) {
-      const Expr *start = nullptr;
-      if (const auto *decls = dyn_cast<DeclStmt>(statements[i]))
-        for (const Decl *decl : decls->decls())
-          if (decl == sum) start = sum->getInit();
-      if (const auto *op = dyn_cast<BinaryOperator>(statements[i]); op && op->getOpcode() == BO_Assign && variableNamedBy(op->getLHS()) == sum) start = op->getRHS();
-      Expr::EvalResult result;
-      if (start) return !start->isValueDependent() && start->EvaluateAsRValue(result, unit.ast(Side::Device)) &&
-                        (result.Val.isFloat() ? result.Val.getFloat().isZero() : result.Val.isInt() && result.Val.getInt() == 0);
-      if (!referencesTo(statements[i], sum).empty()) return false;
-    }
-    return false;
   }
 };
 
@@ -429,6 +430,12 @@ bool takesMaximum(const ForStmt *loop, const VarDecl *&maximum, const Stmt *&upd
   return update && element;
 }
 
+/// Nothing leaves the loop, or one of its rounds, before the end.
+bool everyRound(const KernelModel &kernel, const ForStmt *stmt) {
+  const Loop *loop = kernel.loopFor(stmt);
+  return loop && !loop->leavesEarly && !loop->hasContinue;
+}
+
 /// The same elements, whatever the loops look like: both bodies are run, and the two values compared.
 bool sameElement(const Unit &unit, const KernelModel &kernel, const ForStmt *first, const Expr *element, const ForStmt *second, const Expr *other) {
   const Loop *one = kernel.loopFor(first), *two = kernel.loopFor(second);
@@ -476,6 +483,7 @@ std::vector<TwoPasses> findTwoPasses(const Version &version, const KernelModel &
       };
       if (!std::all_of(passes.between.begin(), passes.between.end(), start)) continue;
       const Expr *other = nullptr;
+      if (!startsAtZero(unit.ast(Side::Device), statements, k, passes.sum) || !everyRound(kernel, first) || !everyRound(kernel, second)) continue;
       size_t exponentials = 0, uses = 0;
       walk(second->getBody(), [&](const Stmt *inner) {
         if (auto one = exponential(inner); one && variableNamedBy(one->relative) == passes.maximum) {
@@ -483,10 +491,11 @@ std::vector<TwoPasses> findTwoPasses(const Version &version, const KernelModel &
           other = one->element;
           passes.exponential = one->name;
         }
-        if (const auto *op = dyn_cast<BinaryOperator>(inner); op && op->getOpcode() == BO_AddAssign && variableNamedBy(op->getLHS()) == passes.sum)
-          uses += exponential(op->getRHS()->IgnoreParenImpCasts()) ? 1 : 0;
         return true;
       });
+      for (const Stmt *child : listOf(second->getBody())) // in each round, whatever the element
+        if (const auto *op = dyn_cast<BinaryOperator>(child); op && op->getOpcode() == BO_AddAssign && variableNamedBy(op->getLHS()) == passes.sum)
+          uses += exponential(op->getRHS()->IgnoreParenImpCasts()) ? 1 : 0;
       if (exponentials != 1 || uses != 1 || referencesTo(second->getBody(), passes.maximum).size() != 1) continue;
       if (!sameElement(unit, kernel, first, passes.element, second, other)) continue;
       found.push_back(passes);
