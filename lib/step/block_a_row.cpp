@@ -103,6 +103,7 @@ public:
     if (!anyLoop) return {};
     if (guarded) findParts();
     scan(list, nullptr);
+    if (decline.empty()) checkCounters();
     if (decline.empty()) gather(list);
     if (!decline.empty()) return refuse("unsupported_form", decline);
     if (rows.loops.empty() || rows.gathered.empty()) return {};
@@ -206,6 +207,14 @@ private:
     rows.loops.push_back(loop);
   }
 
+  /// A counter ends at another number in each thread, so nothing but its loops may ask for it.
+  void checkCounters() {
+    std::map<const VarDecl *, size_t> inLoops;
+    for (const Loop *loop : rows.loops) inLoops[loop->variable] += referencesTo(loop->stmt, loop->variable).size();
+    for (const auto &[variable, count] : inLoops)
+      if (count != referencesTo(kernel.function->getBody(), variable).size()) decline = "the counter of a loop over the row is used beside the loop";
+  }
+
   /// Where each total is complete: after the last loop that adds to it, before the first other use.
   void gather(const std::vector<const Stmt *> &list) {
     for (const auto &[variable, loops] : accumulating) {
@@ -269,13 +278,29 @@ private:
     return index;
   }
 
+  /// One thread stores in it and all threads come to it: nothing between the two makes the one wait for the others.
+  bool sharedWithOneThread(const ValueDecl *buffer) const {
+    bool one = false, all = false;
+    for (const Access &access : kernel.accesses) {
+      if (access.buffer != buffer || access.space != Space::Global) continue;
+      bool alone = std::any_of(rows.singleStores.begin(), rows.singleStores.end(), [&](const Stmt *store) {
+        bool inside = false;
+        walk(store, [&](const Stmt *inner) { inside = inside || inner == access.expr; return !inside; });
+        return inside;
+      });
+      if (!alone) all = true;
+      else if (access.kind != Access::Read) one = true;
+    }
+    return one && all;
+  }
+
   void countCarried() {
     std::set<const ValueDecl *> written;
     for (const Access &access : kernel.accesses)
       if (access.space == Space::Global && access.kind != Access::Read) written.insert(access.buffer);
     for (const ValueDecl *buffer : written) {
       std::optional<IndexExpr> first;
-      bool carried = buffer == nullptr;
+      bool carried = buffer == nullptr || sharedWithOneThread(buffer);
       for (const Access &access : kernel.accesses) {
         if (access.buffer != buffer || access.space != Space::Global) continue;
         IndexExpr index = common(access, rows.loops);

@@ -1,3 +1,4 @@
+#include "step/block_a_row.h"
 #include "step/reduction.h"
 #include <gtest/gtest.h>
 
@@ -346,6 +347,28 @@ __global__ void k(const float *x, float *y) {
   y[threadIdx.x] = s[0];
 })");
   EXPECT_EQ(describe(found), "k[3] sum of an expression in s everywhere of 256\n");
+}
+
+TEST(ThreadRow, WhatOneThreadStoresAndAllThreadsReadIsCarried) {
+  for (bool reads : {true, false}) {
+    auto unit = Unit::parse(setOf(R"(
+__global__ void k(const float *x, float *y, float *z, int rows, int n) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float s = 0.0f;
+  for (int i = 0; i < n; ++i) s += x[row * n + i];
+  z[row] = 1.0f / s;
+  for (int i = 0; i < n; ++i) y[row * n + i] = x[row * n + i])" + std::string(reads ? " * z[row]" : "") + R"(;
+}
+void go(const float *x, float *y, float *z, int rows, int n) { k<<<(rows + 127) / 128, 128>>>(x, y, z, rows, n); }
+)"));
+    ASSERT_TRUE(unit) << unit.error().message();
+    auto kernels = liftKernels(**unit);
+    Environment environment;
+    auto finding = findThreadRow({**unit, kernels, environment}, kernels.front());
+    ASSERT_TRUE(finding.found);
+    EXPECT_EQ(finding.found->carriedBuffers, reads ? 1u : 0u);
+  }
 }
 
 } // namespace
