@@ -135,7 +135,7 @@ function(klineage_tools)
 inline constexpr const char *helpText = R\"klineage_help(@text@)klineage_help\";
 ")
     endif()
-    add_executable(${target} ${main})
+    add_executable(${target} ${main} ${KLINEAGE_SANITIZER_OPTIONS})
     add_dependencies(klineage-tools ${target})
     target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
     if(stem STREQUAL worker) # started for every run, so it carries no more than it needs
@@ -163,11 +163,13 @@ function(klineage_tests)
     if(NOT sources)
       continue()
     endif()
-    add_executable(test_${name} ${sources})
+    add_executable(test_${name} ${sources} ${KLINEAGE_SANITIZER_OPTIONS})
     if(name STREQUAL cli) # looks at the tools from outside, and into their corpora
       target_link_libraries(test_${name} PRIVATE kl_lineage_db GTest::gtest_main)
     elseif(name IN_LIST KLINEAGE_LOW_ROOMS) # needs no step: neither built nor linked for it
       target_link_libraries(test_${name} PRIVATE kl_${name} GTest::gtest_main)
+    elseif(name STREQUAL fuzz) # replays what the fuzz targets were given
+      target_link_libraries(test_fuzz PRIVATE kl_fuzz_targets GTest::gtest_main)
     elseif(name STREQUAL gpu) # skipped by name where there is no GPU
       target_link_libraries(test_${name} PRIVATE kl_gate GTest::gtest_main)
     else()

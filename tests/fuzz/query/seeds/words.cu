@@ -1,0 +1,1 @@
+a[i]+=b cp.async AND
