@@ -212,6 +212,7 @@ RunOutcome deathOf(const Finished &finished, const std::string &phase) {
     return failed(Reason::Internal, "the worker died before it ran anything (signal " + std::to_string(finished.signal) + ", exit " +
                                         std::to_string(finished.exitCode) + "): " + said);
   }
+  if (finished.outOfDisk) return failed(Reason::ForbiddenSideEffect, "the run wrote more into its folder than it may, and was ended");
   if (finished.outOfMemory) return failed(Reason::ForbiddenSideEffect, "the run took more memory than it may have, and was ended");
   if (finished.timedOut || finished.signal == SIGXCPU || finished.exitCode == 128 + SIGXCPU)
     return failed(Reason::Hang, "the run was ended after " + std::to_string(int(finished.seconds)) + " s");
@@ -222,10 +223,11 @@ RunOutcome deathOf(const Finished &finished, const std::string &phase) {
 }
 
 Finished EmulatedDevice::runWorker(const Job &job, const fs::path &scratch, unsigned requests) {
-  uint64_t largest = 0;
+  uint64_t largest = 0, all = 0;
   for (const JobRequest &request : job.requests) {
     uint64_t bytes = 0;
     for (const JobArgument &argument : request.arguments) bytes += argument.bytes;
+    all += bytes;
     largest = std::max(largest, bytes);
   }
   IsolationRequest isolation;
@@ -237,6 +239,8 @@ Finished EmulatedDevice::runWorker(const Job &job, const fs::path &scratch, unsi
   command.argv.push_back((programFolder() / "klineage-worker").string());
   command.input = toJson(job);
   command.limit = std::chrono::seconds(2 * isolation.cpuSeconds);
+  command.watchedFolder = scratch.string();
+  command.folderLimit = 2 * all + (uint64_t(64) << 20) + isolation.fileBytes; // inputs and answers of all requests, the modules, and one file of the largest size
   command.memoryLimit = bounds.memory + bounds.memoryAByte * largest;
   auto finished = klineage::run(command);
   if (finished) return *finished;
