@@ -7,15 +7,7 @@ if(KLINEAGE_FUZZ)
 endif()
 
 function(klineage_fuzz_targets)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/targets/*.cpp)
-  list(SORT files)
-  set(decls "")
-  set(rows "")
-  foreach(file ${files})
-    get_filename_component(stem ${file} NAME_WE)
-    string(APPEND decls "void ${stem}(std::string_view);\n")
-    string(APPEND rows "    {\"${stem}\", ${stem}},\n")
-  endforeach()
+  klineage_rows_of(tests/fuzz/targets "void @(std::string_view);" "\"@\", @")
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/fuzz_targets.cpp @ONLY CONTENT
 "// Written by CMake from the files of tests/fuzz/targets.
 #include \"tests/fuzz/fuzz.h\"

@@ -61,17 +61,27 @@ function(klineage_cuda_worker)
   target_link_options(klineage-cuda-worker PRIVATE -static-libstdc++ -static-libgcc)
 endfunction()
 
-# Writes a table with one symbol a file of lib/steps, so that a file without its declaration is a link error.
-function(klineage_step_table)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/lib/steps/*.cpp)
+# For a table with one symbol a file of a folder: sets files, decls and rows, a line each a file with its name for "@".
+function(klineage_rows_of folder decl row)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   list(SORT files)
   set(decls "")
   set(rows "")
   foreach(file ${files})
     get_filename_component(stem ${file} NAME_WE)
-    string(APPEND decls "extern const Step ${stem};\n")
-    string(APPEND rows "    {\"${stem}\", &${stem}},\n")
+    string(REPLACE "@" "${stem}" one "${decl}")
+    string(APPEND decls "${one}\n")
+    string(REPLACE "@" "${stem}" one "${row}")
+    string(APPEND rows "    {${one}},\n")
   endforeach()
+  set(files "${files}" PARENT_SCOPE)
+  set(decls "${decls}" PARENT_SCOPE)
+  set(rows "${rows}" PARENT_SCOPE)
+endfunction()
+
+# Writes a table with one symbol a file of lib/steps, so that a file without its declaration is a link error.
+function(klineage_step_table)
+  klineage_rows_of(lib/steps "extern const Step @;" "\"@\", &@")
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/step_table.cpp @ONLY CONTENT
 "// Written by CMake from the files of lib/steps.
 #include \"step/registry.h\"
@@ -90,15 +100,7 @@ endfunction()
 
 # The same for the families of planted faults, lib/mutate/operators/*.cpp.
 function(klineage_operator_table)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/lib/mutate/operators/*.cpp)
-  list(SORT files)
-  set(decls "")
-  set(rows "")
-  foreach(file ${files})
-    get_filename_component(stem ${file} NAME_WE)
-    string(APPEND decls "extern const Operator ${stem};\n")
-    string(APPEND rows "    {\"${stem}\", &${stem}},\n")
-  endforeach()
+  klineage_rows_of(lib/mutate/operators "extern const Operator @;" "\"@\", &@")
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/operator_table.cpp @ONLY CONTENT
 "// Written by CMake from the files of lib/mutate/operators.
 #include \"mutate/operator.h\"

@@ -2,6 +2,7 @@
 #include "step/guarded_row.h"
 #include "step/one_thread_a_row.h"
 #include "step/part_fold.h"
+#include "step/settled.h"
 #include "step/source_text.h"
 #include "step/statements.h"
 #include <algorithm>
@@ -283,11 +284,7 @@ private:
     bool one = false, all = false;
     for (const Access &access : kernel.accesses) {
       if (access.buffer != buffer || access.space != Space::Global) continue;
-      bool alone = std::any_of(rows.singleStores.begin(), rows.singleStores.end(), [&](const Stmt *store) {
-        bool inside = false;
-        walk(store, [&](const Stmt *inner) { inside = inside || inner == access.expr; return !inside; });
-        return inside;
-      });
+      bool alone = std::any_of(rows.singleStores.begin(), rows.singleStores.end(), [&](const Stmt *store) { return isInside(kernel, access.expr, store); });
       if (!alone) all = true;
       else if (access.kind != Access::Read) one = true;
     }

@@ -1,6 +1,5 @@
 #include "step/iteration_order.h"
 #include "step/settled.h"
-#include "step/vector_access.h"
 #include <algorithm>
 
 namespace klineage {
@@ -14,15 +13,6 @@ const ValueDecl *variableOf(const Expr *expr) {
   return ref ? ref->getDecl() : nullptr;
 }
 
-/// The variable that an assignment changes, wholly or a member or element of it.
-const ValueDecl *partOf(const Expr *expr) {
-  expr = bare(expr);
-  if (const auto *member = dyn_cast<MemberExpr>(expr)) return member->isArrow() ? nullptr : partOf(member->getBase());
-  if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(expr)) return bare(subscript->getBase())->getType()->isArrayType() ? partOf(subscript->getBase()) : nullptr;
-  const auto *variable = dyn_cast_or_null<VarDecl>(variableOf(expr));
-  return variable && !variable->hasAttr<CUDASharedAttr>() ? variable : nullptr;
-}
-
 /// One assignment to a variable or a part of one: its target, the operator of a compound one, the value.
 struct Update {
   const ValueDecl *target = nullptr;
@@ -34,12 +24,12 @@ class BodyReader : public RecursiveASTVisitor<BodyReader> {
 public:
   bool VisitBinaryOperator(BinaryOperator *op) {
     if (!op->isAssignmentOp()) return true;
-    if (const auto *target = partOf(op->getLHS())) updates.push_back({target, op->getOpcode(), op->getRHS()});
+    if (const auto *target = localBehind(op->getLHS())) updates.push_back({target, op->getOpcode(), op->getRHS()});
     return true;
   }
   bool VisitUnaryOperator(UnaryOperator *op) {
     if (op->isIncrementDecrementOp())
-      if (const auto *target = partOf(op->getSubExpr())) updates.push_back({target, op->getOpcode() == UO_PreInc || op->getOpcode() == UO_PostInc ? BO_AddAssign : BO_SubAssign, nullptr});
+      if (const auto *target = localBehind(op->getSubExpr())) updates.push_back({target, op->getOpcode() == UO_PreInc || op->getOpcode() == UO_PostInc ? BO_AddAssign : BO_SubAssign, nullptr});
     return true;
   }
   bool VisitVarDecl(VarDecl *variable) {

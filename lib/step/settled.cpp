@@ -6,19 +6,6 @@ namespace klineage {
 namespace {
 using namespace clang;
 
-/// The local behind `v`, `v.x`, `v[2].y`; null when a pointer is followed on the way.
-const VarDecl *localBehind(const Expr *expr) {
-  expr = expr->IgnoreParenImpCasts();
-  if (const auto *member = dyn_cast<MemberExpr>(expr)) return member->isArrow() ? nullptr : localBehind(member->getBase());
-  if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(expr)) {
-    const Expr *base = subscript->getBase()->IgnoreParenImpCasts();
-    return base->getType()->isArrayType() ? localBehind(base) : nullptr;
-  }
-  const auto *ref = dyn_cast<DeclRefExpr>(expr);
-  const auto *variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
-  return variable && !variable->hasAttr<CUDASharedAttr>() ? variable : nullptr;
-}
-
 /// What may get a value under a statement, and what jumps out of it.
 class Writes : public RecursiveASTVisitor<Writes> {
 public:
@@ -98,16 +85,16 @@ Writes writesUnder(const Stmt *statement) {
   return writes;
 }
 
-struct Names : RecursiveASTVisitor<Names> {
-  std::set<const VarDecl *> all;
-  bool VisitDeclRefExpr(DeclRefExpr *ref) {
-    if (const auto *variable = dyn_cast<VarDecl>(ref->getDecl())) all.insert(variable);
-    return true;
-  }
-};
-
-std::set<const VarDecl *> namesIn(const Expr *expr) {
-  Names names;
+/// The variables in an expression, each once, in the order of its text.
+std::vector<const VarDecl *> namesIn(const Expr *expr) {
+  struct Names : RecursiveASTVisitor<Names> {
+    std::vector<const VarDecl *> all;
+    bool VisitDeclRefExpr(DeclRefExpr *ref) {
+      const auto *variable = dyn_cast<VarDecl>(ref->getDecl());
+      if (variable && std::find(all.begin(), all.end(), variable) == all.end()) all.push_back(variable);
+      return true;
+    }
+  } names;
   names.TraverseStmt(const_cast<Expr *>(expr));
   return names.all;
 }
@@ -150,6 +137,18 @@ public:
 
 } // namespace
 
+const VarDecl *localBehind(const Expr *expr) {
+  expr = expr->IgnoreParenImpCasts();
+  if (const auto *member = dyn_cast<MemberExpr>(expr)) return member->isArrow() ? nullptr : localBehind(member->getBase());
+  if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(expr)) {
+    const Expr *base = subscript->getBase()->IgnoreParenImpCasts();
+    return base->getType()->isArrayType() ? localBehind(base) : nullptr;
+  }
+  const auto *ref = dyn_cast<DeclRefExpr>(expr);
+  const auto *variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+  return variable && !variable->hasAttr<CUDASharedAttr>() ? variable : nullptr;
+}
+
 Changes::Changes(const KernelModel &kernel, const std::vector<const Stmt *> &statements) : kernel(kernel) {
   for (const Stmt *statement : statements) {
     Writes writes = writesUnder(statement);
@@ -172,6 +171,12 @@ const VarDecl *Changes::of(const Expr *expr, const VarDecl *except) const {
   return nullptr;
 }
 
+bool isInside(const KernelModel &kernel, const Stmt *inner, const Stmt *outer) {
+  for (const Stmt *at = inner; at; at = kernel.parent(at))
+    if (at == outer) return true;
+  return false;
+}
+
 bool runsInside(const KernelModel &kernel, const Stmt *code, const std::vector<const CallExpr *> &calls, const Stmt *statement) {
   if (code && isInside(kernel, code, statement)) return true;
   return std::any_of(calls.begin(), calls.end(), [&](const CallExpr *call) { return isInside(kernel, call, statement); });
@@ -183,16 +188,19 @@ std::vector<const Stmt *> stretch(const KernelModel &kernel, const Stmt *first, 
   return {from.all.begin() + long(from.at), from.all.begin() + long(to.at) + 1};
 }
 
-bool changesAfter(const VarDecl *variable, const VarDecl *anchor) {
+const VarDecl *changedAfter(const Expr *expr, const VarDecl *anchor) {
+  std::vector<const VarDecl *> names = namesIn(expr);
   const auto *function = dyn_cast_or_null<FunctionDecl>(anchor->getParentFunctionOrMethod());
-  if (!function || !function->getBody()) return true;
+  if (!function || !function->getBody()) return names.empty() ? nullptr : names.front();
   BehindDeclaration search;
   search.anchor = anchor;
   search.TraverseStmt(function->getBody());
-  if (!search.found) return writesUnder(function->getBody()).targets.count(variable) != 0;
-  for (const Stmt *statement : search.behind)
-    if (writesUnder(statement).targets.count(variable)) return true;
-  return false;
+  if (!search.found) search.behind = {function->getBody()};
+  std::set<const VarDecl *> targets;
+  for (const Stmt *statement : search.behind) targets.merge(writesUnder(statement).targets);
+  for (const VarDecl *variable : names)
+    if (variable->isLocalVarDeclOrParm() && targets.count(variable)) return variable;
+  return nullptr;
 }
 
 const VarDecl *shadowedAt(const FunctionDecl *function, const Expr *expr, const Stmt *place) {

@@ -4,6 +4,9 @@
 
 namespace klineage {
 
+/// The local behind `v`, `v.x`, `v[2].y`: what an assignment to it changes, wholly or in part. Null when a pointer is followed on the way.
+const clang::VarDecl *localBehind(const clang::Expr *expr);
+
 /// What a stretch of statements does to the code around it, as far as its own text shows.
 class Changes {
 public:
@@ -24,13 +27,14 @@ private:
 /// The statements of the list that directly holds both, from one to the other; empty when no list does.
 std::vector<const clang::Stmt *> stretch(const KernelModel &kernel, const clang::Stmt *first, const clang::Stmt *last);
 
-/// A variable that may be changed after its own declaration while the block that declares `anchor` goes on; the whole function counts when
-/// `anchor` stands in no block of statements.
-bool changesAfter(const clang::VarDecl *variable, const clang::VarDecl *anchor);
+/// A variable in `expr` that may be changed after the declaration of `anchor` while the block that holds it goes on (the whole function counts when
+/// `anchor` stands in no block of statements); null when there is none.
+const clang::VarDecl *changedAfter(const clang::Expr *expr, const clang::VarDecl *anchor);
 
 /// A name in `expr` that means another variable at `place`; null when there is none.
 const clang::VarDecl *shadowedAt(const clang::FunctionDecl *function, const clang::Expr *expr, const clang::Stmt *place);
 
+bool isInside(const KernelModel &kernel, const clang::Stmt *inner, const clang::Stmt *outer);
 /// The statement holds the code itself or one of the calls that lead to it.
 bool runsInside(const KernelModel &kernel, const clang::Stmt *code, const std::vector<const clang::CallExpr *> &calls, const clang::Stmt *statement);
 

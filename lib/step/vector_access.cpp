@@ -78,16 +78,7 @@ bool loadsThroughPointer(const CallExpr *call) {
 /// The words of a pointer's initializer may be written where the pointer is used: nothing in them has changed, and each name means the same.
 Status movable(const VectorView &view, const Expr *words, const VarDecl *anchor) {
   if (!anchor) return Done{};
-  struct Locals : RecursiveASTVisitor<Locals> {
-    std::vector<const VarDecl *> all;
-    bool VisitDeclRefExpr(DeclRefExpr *ref) {
-      if (const auto *variable = dyn_cast<VarDecl>(ref->getDecl()); variable && variable->isLocalVarDeclOrParm()) all.push_back(variable);
-      return true;
-    }
-  } locals;
-  locals.TraverseStmt(const_cast<Expr *>(words));
-  for (const VarDecl *local : locals.all)
-    if (changesAfter(local, anchor)) return refusal("the vector pointer was made with " + local->getNameAsString() + ", which changes");
+  if (const VarDecl *local = changedAfter(words, anchor)) return refusal("the vector pointer was made with " + local->getNameAsString() + ", which changes");
   const auto *function = dyn_cast_or_null<FunctionDecl>(anchor->getParentFunctionOrMethod());
   if (const VarDecl *other = function ? shadowedAt(function, words, view.whole) : nullptr)
     return refusal("the vector pointer was made with " + other->getNameAsString() + ", which means something else where it is used");
@@ -114,7 +105,7 @@ Status followCast(const Unit &unit, const Expr *pointer, VectorView &view, const
   if (const auto *ref = dyn_cast<DeclRefExpr>(expr)) {
     const auto *variable = dyn_cast<VarDecl>(ref->getDecl());
     if (!variable || isa<ParmVarDecl>(variable) || !variable->hasInit()) return refusal("the buffer itself is declared as vectors");
-    if (changesAfter(variable, variable)) return refusal("the vector pointer " + variable->getNameAsString() + " is moved");
+    if (changedAfter(ref, variable)) return refusal("the vector pointer " + variable->getNameAsString() + " is moved");
     if (auto same = movable(view, ref, anchor); !same) return same;
     return followCast(unit, variable->getInit(), view, variable);
   }
@@ -339,12 +330,6 @@ Result<Edits> keepTwin(const Unit &unit, const FunctionDecl *function, const IfS
   Edits edits{{place->file, place->offset, place->length, text}};
   for (auto &dead : removeDeadLocals(unit, function, {branch.getCond(), branch.getThen()})) edits.push_back(dead);
   return edits;
-}
-
-bool isInside(const KernelModel &kernel, const Stmt *inner, const Stmt *outer) {
-  for (const Stmt *at = inner; at; at = kernel.parent(at))
-    if (at == outer) return true;
-  return false;
 }
 
 Siblings siblingsOf(const KernelModel &kernel, const Stmt *stmt) {

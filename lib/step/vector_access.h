@@ -44,8 +44,6 @@ bool isListed(const KernelModel &kernel, const clang::Stmt *statement, bool *alo
 /// A branch with a wide access gives way to its scalar twin, the other side.
 Result<Edits> keepTwin(const Unit &unit, const clang::FunctionDecl *function, const clang::IfStmt &branch);
 
-bool isInside(const KernelModel &kernel, const clang::Stmt *inner, const clang::Stmt *outer);
-
 /// Statements of the compound that directly holds `stmt` (through attributes), and its position there; empty when no compound does.
 struct Siblings {
   std::vector<const clang::Stmt *> all;
