@@ -1,6 +1,6 @@
 # Shared by ./check and ./quickstart: what to install, where CUDA is, how to build. Sourced, not run.
 
-packages=(clang-22 lld-22 libclang-22-dev libclang-common-22-dev llvm-22-dev libsqlite3-dev nlohmann-json3-dev libgtest-dev
+packages=(clang-22 lld-22 libclang-22-dev libclang-common-22-dev libclang-rt-22-dev llvm-22-dev libsqlite3-dev nlohmann-json3-dev libgtest-dev
           libboost-context-dev libisl-dev libcli11-dev libzstd-dev bubblewrap ninja-build cmake ccache g++ python3 python3-venv)
 
 say() { printf '\n== %s\n' "$*" >&2; }

@@ -13,6 +13,9 @@ namespace {
 /// The user and group "nobody" of every Linux system.
 constexpr unsigned workerUser = 65534;
 
+/// Bytes of /tmp inside, which are memory that nobody's residence counts. The worker's own files are in its scratch folder.
+constexpr const char *memoryFiles = "16777216";
+
 bool isRoot() { return ::geteuid() == 0; }
 
 void append(std::vector<std::string> &words, std::initializer_list<std::string> more) { words.insert(words.end(), more); }
@@ -64,8 +67,9 @@ void addBubblewrap(std::vector<std::string> &words, const IsolationRequest &requ
     else append(words, {"--ro-bind-try", link, link});
   }
   for (const char *file : {"/etc/ld.so.cache", "/etc/alternatives"}) append(words, {"--ro-bind-try", file, file});
-  append(words, {"--dev", "/dev", "--proc", "/proc", "--perms", "1777", "--tmpfs", "/tmp"});
+  append(words, {"--dev", "/dev", "--proc", "/proc", "--size", memoryFiles, "--perms", "1777", "--tmpfs", "/tmp"});
   for (const auto &device : request.devices) append(words, {"--dev-bind-try", device.string(), device.string()});
+  if (request.devices.empty()) append(words, {"--remount-ro", "/dev"}); // memory too
   std::vector<fs::path> readable = request.readable;
   readable.push_back(programFolder());
   for (const auto &path : readable) {

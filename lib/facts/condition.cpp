@@ -201,6 +201,19 @@ private:
 
 } // namespace
 
+namespace {
+
+bool isNamed(const Condition::Node &node, const FactBindings &bindings) {
+  bool names = node.kind == Condition::Node::Name || node.kind == Condition::Node::Call;
+  const auto &facts = allFacts();
+  if (names && !bindings.count(node.word) && std::none_of(facts.begin(), facts.end(), [&](const Fact &fact) { return node.word == fact.name; })) return false;
+  return std::all_of(node.children.begin(), node.children.end(), [&](const auto &child) { return isNamed(*child, bindings); });
+}
+
+} // namespace
+
+bool Condition::isAskedWith(const FactBindings &bindings) const { return isNamed(*root, bindings); }
+
 Answer Condition::evaluate(const FactScope &scope) const { return Evaluator(scope).truth(*root); }
 
 } // namespace klineage

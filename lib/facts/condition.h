@@ -35,6 +35,8 @@ public:
   static Result<Condition> parse(std::string_view text); ///< A user error with the column when the text is not a condition.
   Answer evaluate(const FactScope &scope) const;
   const std::string &text() const;
+  /// Every name in it is a fact or one of these: it can be asked here. A site to be taken out binds no names that speak of adding.
+  bool isAskedWith(const FactBindings &bindings) const;
 
   struct Node;
 

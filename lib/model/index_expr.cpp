@@ -105,7 +105,7 @@ void IndexExpr::joinDigits() {
     changed = false;
     for (const auto &[key, term] : sum) {
       const auto &[monomial, coefficient] = term;
-      for (size_t i = 0; i < monomial.size() && !changed; ++i) {
+      for (size_t i = 0; !changed && i < monomial.size(); ++i) {
         const AtomRef held = monomial[i];
         const Atom &digit = *held;
         if (digit.kind != Atom::Remainder) continue;
@@ -117,7 +117,7 @@ void IndexExpr::joinDigits() {
         // c·(x % m) + c·m·((x / m) % k) is c·(x % (m·k)): the lower two of three digits.
         for (const auto &[nextKey, next] : sum) {
           if (changed || next.second == 0 || next.first.size() != monomial.size()) continue;
-          for (size_t j = 0; j < next.first.size() && !changed; ++j) {
+          for (size_t j = 0; !changed && j < next.first.size(); ++j) {
             const AtomRef heldAbove = next.first[j];
             const Atom &above = *heldAbove;
             if (above.kind != Atom::Remainder || !(above.left == quotient(digit.left, digit.right))) continue;

@@ -13,7 +13,8 @@ unsigned lineOf(const SourceSet &sources, const std::string &file, unsigned offs
   return 1 + unsigned(std::count(found->second.begin(), found->second.begin() + end, '\n'));
 }
 
-SiteView viewOf(const LoadedVersion &version, const Candidate &candidate) {
+/// Adding is judged by every condition; taking out by those that the site gives their names, because what is there already stands as its author made it.
+SiteView viewOf(const LoadedVersion &version, const Candidate &candidate, Direction direction) {
   const Locus &locus = candidate.site.locus;
   SiteView view;
   view.step = candidate.step;
@@ -26,8 +27,11 @@ SiteView viewOf(const LoadedVersion &version, const Candidate &candidate) {
     }
   view.where = std::filesystem::path(locus.file).filename().string() + ":" + std::to_string(view.line);
   for (const auto &[name, value] : candidate.site.parameters) view.parameters[name] = value;
-  for (const ConditionAnswer &c : candidate.conditions) view.conditions.push_back({c.decl.name, c.decl.text, name(c.decl.kind), name(c.answer.truth), c.answer.why});
-  view.unsound = candidate.firstUnsound();
+  for (const ConditionAnswer &c : candidate.conditions) {
+    if (direction == Direction::Simplify && !c.asked) continue;
+    view.conditions.push_back({c.decl.name, c.decl.text, name(c.decl.kind), name(c.answer.truth), c.answer.why});
+    if (c.decl.kind == Soundness && c.answer.truth != Truth::Holds && view.unsound.empty()) view.unsound = c.decl.name;
+  }
   return view;
 }
 
@@ -51,7 +55,7 @@ Result<StepSites> findSites(const SourceSet &sources, const Environment &environ
     auto &sites = direction == Direction::Materialize ? result.canAdd : result.present;
     auto &declines = direction == Direction::Materialize ? result.declinesToAdd : result.declinesToRemove;
     for (const Candidate &candidate : found.candidates) {
-      SiteView view = viewOf(**version, candidate);
+      SiteView view = viewOf(**version, candidate, direction);
       if (!line || (view.line <= *line && *line <= view.lastLine)) sites.push_back(std::move(view));
     }
     for (const auto &[step, decline] : found.declines)

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include "support/hash.h"
 #include <filesystem>
+#include <set>
+#include <tuple>
 
 namespace klineage {
 
@@ -32,21 +34,21 @@ std::string Candidate::firstUnsound() const {
 
 namespace {
 
-Answer answerOf(const Step &step, const ConditionDecl &decl, const Site &site, const Environment &environment) {
+ConditionAnswer answerOf(const Step &step, const ConditionDecl &decl, const Site &site, const Environment &environment) {
   auto condition = Condition::parse(decl.text);
-  if (!condition) return {Truth::Unknown, "the condition cannot be read: " + condition.error().message()};
-  if (!site.kernel) return {Truth::Unknown, "the site belongs to no kernel"};
+  if (!condition) return {decl, {Truth::Unknown, "the condition cannot be read: " + condition.error().message()}};
+  if (!site.kernel) return {decl, {Truth::Unknown, "the site belongs to no kernel"}};
   // A condition may speak of the step's parameters; a site that leaves one open is asked with the names it has.
   FactBindings bindings = site.facts;
   for (const auto &[name, value] : site.parameters) bindings.emplace(name, value);
   for (const auto &parameter : step.params)
     if (!parameter.choices.empty()) bindings.emplace(parameter.name, parameter.choices.front()); // what a search would try first
-  return condition->evaluate({*site.kernel, environment, bindings});
+  return {decl, condition->evaluate({*site.kernel, environment, bindings}), condition->isAskedWith(bindings)};
 }
 
 std::vector<ConditionAnswer> answers(const Step &step, const Site &site, const Environment &environment) {
   std::vector<ConditionAnswer> all;
-  for (const auto &decl : step.conditions) all.push_back({decl, answerOf(step, decl, site, environment)});
+  for (const auto &decl : step.conditions) all.push_back(answerOf(step, decl, site, environment));
   return all;
 }
 
@@ -65,7 +67,9 @@ Survey survey(const LoadedVersion &version, Direction direction, std::string_vie
       candidate.conditions = answers(*registered.step, candidate.site, view.environment);
       result.candidates.push_back(std::move(candidate));
     }
-    for (auto &decline : detection.declines) result.declines.emplace_back(registered.id, std::move(decline));
+    std::set<std::tuple<std::string, std::string, std::string>> said; // once a place: several loops of one kernel may meet the same hindrance
+    for (auto &decline : detection.declines)
+      if (said.insert({decline.where, decline.reason, decline.text}).second) result.declines.emplace_back(registered.id, std::move(decline));
   }
   return result;
 }

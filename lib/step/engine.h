@@ -32,6 +32,7 @@ struct Feature {
 struct ConditionAnswer {
   ConditionDecl decl;
   Answer answer;
+  bool asked = true; ///< The site binds every name in it. A site to be taken out leaves open what only adding asks for.
 };
 
 /// One site found by one step, its conditions evaluated on this code.

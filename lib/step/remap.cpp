@@ -371,6 +371,14 @@ std::optional<Piece> Remap::printInHelper(const DeclRefExpr *ref) const {
 
 std::optional<Piece> Remap::printVariable(const DeclRefExpr *ref) const {
   if (!calls.empty()) return printInHelper(ref);
+  // `s = s * h;`: a value that is made of itself has no end.
+  if (!beingPrinted.insert(ref->getDecl()).second) return std::nullopt;
+  auto piece = printVariableOnce(ref);
+  beingPrinted.erase(ref->getDecl());
+  return piece;
+}
+
+std::optional<Piece> Remap::printVariableOnce(const DeclRefExpr *ref) const {
   auto *decl = dyn_cast<VarDecl>(ref->getDecl());
   if (decl && isa<ParmVarDecl>(decl) && !isStable(decl)) return std::nullopt;
   if (!decl || !decl->isLocalVarDecl()) return Piece{ref->getDecl()->getNameAsString()};

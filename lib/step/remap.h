@@ -69,6 +69,8 @@ private:
   std::optional<Piece> printInHelper(const clang::DeclRefExpr *ref) const;
   std::optional<Piece> offsetInto(const clang::ValueDecl *buffer, const clang::Expr *pointer) const;
   std::optional<Piece> printVariable(const clang::DeclRefExpr *ref) const;
+  std::optional<Piece> printVariableOnce(const clang::DeclRefExpr *ref) const;
+  mutable std::set<const clang::ValueDecl *> beingPrinted;
   std::optional<Piece> printParts(const clang::Expr *expr) const;
   std::optional<Piece> printWhole(const IndexExpr &value) const;
 };

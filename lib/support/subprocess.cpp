@@ -8,6 +8,7 @@
 #include <fstream>
 #include <poll.h>
 #include <csignal>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ uint64_t residentOf(int process) {
   return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-constexpr std::chrono::milliseconds betweenLooks{20};
+constexpr std::chrono::milliseconds betweenLooks{20}, betweenCounts{200};
 
 } // namespace
 
@@ -86,7 +87,7 @@ Result<Finished> run(const Command &command) {
   size_t given = 0;
   if (command.input.empty()) in.close(1);
   bool outOpen = true, errOpen = true;
-  auto nextLook = start + betweenLooks;
+  auto nextLook = start + betweenLooks, nextCount = start + betweenCounts;
   while (outOpen || errOpen) {
     if (command.memoryLimit && Clock::now() >= nextLook) {
       if (residentBytes(child) > command.memoryLimit) {
@@ -96,6 +97,14 @@ Result<Finished> run(const Command &command) {
       }
       nextLook = Clock::now() + betweenLooks;
     }
+    if (command.folderLimit && Clock::now() >= nextCount) {
+      if (bytesBelow(command.watchedFolder, command.folderLimit) > command.folderLimit) {
+        finished.outOfDisk = true;
+        ::kill(-child, SIGKILL);
+        break;
+      }
+      nextCount = Clock::now() + betweenCounts;
+    }
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(start + command.limit - Clock::now()).count();
     if (left <= 0) {
       finished.timedOut = true;
@@ -103,7 +112,7 @@ Result<Finished> run(const Command &command) {
       break;
     }
     pollfd fds[3] = {{outOpen ? out.ends[0] : -1, POLLIN, 0}, {errOpen ? err.ends[0] : -1, POLLIN, 0}, {in.ends[1], POLLOUT, 0}};
-    if (::poll(fds, 3, static_cast<int>(std::min<long long>(left, command.memoryLimit ? betweenLooks.count() : 1000))) < 0 && errno != EINTR) break;
+    if (::poll(fds, 3, static_cast<int>(std::min<long long>(left, command.memoryLimit ? betweenLooks.count() : command.folderLimit ? betweenCounts.count() : 1000))) < 0 && errno != EINTR) break;
     if (fds[0].revents) outOpen = drain(out.ends[0], finished.out, command.outputLimit);
     if (fds[1].revents) errOpen = drain(err.ends[0], finished.err, command.outputLimit);
     if (fds[2].revents) {
@@ -127,6 +136,19 @@ Result<Finished> run(const Command &command) {
   if (WIFSIGNALED(status)) finished.signal = WTERMSIG(status);
   else finished.exitCode = WEXITSTATUS(status);
   return finished;
+}
+
+uint64_t bytesBelow(const std::string &folder, uint64_t enough) {
+  constexpr uint64_t block = 4096;
+  uint64_t sum = 0;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator entry(folder, std::filesystem::directory_options::skip_permission_denied, error), end; !error && entry != end && sum <= enough;
+       entry.increment(error)) {
+    struct stat facts;
+    bool known = ::lstat(entry->path().c_str(), &facts) == 0; // it may be gone already
+    sum += known ? std::max<uint64_t>(block, 512 * uint64_t(facts.st_blocks)) : block;
+  }
+  return sum;
 }
 
 uint64_t residentBytes(int process) {

@@ -16,6 +16,8 @@ struct Command {
   std::map<std::string, std::string> extraEnv; ///< Added to the caller's environment.
   std::chrono::milliseconds limit{600'000};    ///< Wall clock; the whole process group is killed after it.
   size_t outputLimit = 64u << 20;              ///< Bytes kept of each stream; the rest is read and dropped.
+  std::string watchedFolder;                   ///< With folderLimit: what it may write into.
+  uint64_t folderLimit = 0;                    ///< Bytes on disk below watchedFolder, looked at every 200 ms; it is killed above. 0: none.
   uint64_t memoryLimit = 0;                    ///< Resident bytes of the whole process tree, looked at every 20 ms; it is killed above. 0: none.
 };
 
@@ -24,9 +26,10 @@ struct Finished {
   int signal = 0;     ///< The signal that ended it, or 0.
   bool timedOut = false;
   bool outOfMemory = false;
+  bool outOfDisk = false;
   std::string out, err;
   double seconds = 0; ///< Wall clock.
-  bool ok() const { return exitCode == 0 && signal == 0 && !timedOut && !outOfMemory; }
+  bool ok() const { return exitCode == 0 && signal == 0 && !timedOut && !outOfMemory && !outOfDisk; }
 };
 
 /// Runs to the end or to the limit. An Error means the program could not be started at all.
@@ -35,5 +38,8 @@ Result<Finished> run(const Command &command);
 /// Resident bytes of a process and all its descendants. Memory is bounded by these and not by an address-space limit, because lazily mapped
 /// buffers (and CUDA) reserve far more addresses than they touch.
 uint64_t residentBytes(int process);
+
+/// Bytes on disk of all files below a folder. Stops counting beyond `enough`; each entry counts as one block at least, so that names alone are bounded too.
+uint64_t bytesBelow(const std::string &folder, uint64_t enough);
 
 } // namespace klineage

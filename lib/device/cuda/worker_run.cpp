@@ -89,6 +89,14 @@ uint64_t memoryOf(const Job &job) {
   return (uint64_t(12) << 30) + 4 * std::min<uint64_t>(largest, uint64_t(1) << 38);
 }
 
+/// What it may leave in its folder: the answers to all tasks, the libraries, and one file of the largest size.
+uint64_t diskOf(const Job &job) {
+  uint64_t bytes = uint64_t(9) << 30;
+  for (const Task &task : job.tasks)
+    for (const auto &argument : task.arguments) bytes += 2 * argument.bytes;
+  return bytes;
+}
+
 Answer deathOf(const Finished &finished, const std::string &phase) {
   Answer answer;
   std::string said = finished.err.substr(0, 2000);
@@ -99,7 +107,10 @@ Answer deathOf(const Finished &finished, const std::string &phase) {
                              : "the worker died before it ran anything (signal " + std::to_string(finished.signal) + ", exit " + std::to_string(finished.exitCode) + "): " + said;
     return answer;
   }
-  if (finished.outOfMemory) {
+  if (finished.outOfDisk) {
+    answer.reason = "forbidden_side_effect";
+    answer.detail = "the run wrote more into its folder than it may, and was ended";
+  } else if (finished.outOfMemory) {
     answer.reason = "resources_exceeded";
     answer.detail = "the process took too much of the host's memory";
   } else if (finished.timedOut) {
@@ -199,6 +210,8 @@ std::vector<Answer> performJob(Job &job, const WorkerRun &run) {
     command.input = nlohmann::json(job).dump();
     command.limit = std::chrono::milliseconds(int64_t(1000 * limitOf(job)));
     command.memoryLimit = memoryOf(job);
+    command.watchedFolder = scratch.string();
+    command.folderLimit = diskOf(job);
     auto finished = klineage::run(command);
     if (!finished) {
       Answer lost;

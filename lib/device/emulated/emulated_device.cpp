@@ -13,6 +13,7 @@
 #include "support/hash.h"
 #include "support/subprocess.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <future>
@@ -25,11 +26,20 @@ namespace {
 using namespace emulated;
 namespace fs = std::filesystem;
 
-/// Lowered modules age with the program that lowers and runs them: another build never sees them. Nobody has to remember a number.
+/// Lowered modules age with the programs that lower and run them: another build never sees them. Nobody has to remember a number.
 const std::string &workerHash() {
   static const std::string hash = [] {
     auto program = readFile(programFolder() / "klineage-worker");
     return program ? Hasher().add("program", sha256(*program)).add("emission", emissionRevision).hex() : std::string("no worker");
+  }();
+  return hash;
+}
+
+/// The lowering is this program's, which may be older or newer than the worker beside it.
+const std::string &programHash() {
+  static const std::string hash = [] {
+    auto program = readFile("/proc/self/exe");
+    return program ? sha256(*program) : std::string("no program");
   }();
   return hash;
 }
@@ -67,7 +77,7 @@ Result<std::string> lowered(const SourceSet &sources, Side side, unsigned sm, co
 
 std::string keyOf(const SourceSet &sources, const std::string &entry, unsigned sm) {
   Hasher hasher;
-  hasher.add("worker", workerHash()).add("entry", entry).add("sm", std::to_string(sm)).add("main", sources.mainFile);
+  hasher.add("worker", workerHash()).add("program", programHash()).add("entry", entry).add("sm", std::to_string(sm)).add("main", sources.mainFile);
   hasher.add("llvm", std::to_string(LLVM_VERSION_MAJOR) + "." + std::to_string(LLVM_VERSION_MINOR) + "." + std::to_string(LLVM_VERSION_PATCH));
   for (auto &[file, text] : sources.files)
     hasher.add("file", file).add("text", text);
@@ -212,6 +222,7 @@ RunOutcome deathOf(const Finished &finished, const std::string &phase) {
     return failed(Reason::Internal, "the worker died before it ran anything (signal " + std::to_string(finished.signal) + ", exit " +
                                         std::to_string(finished.exitCode) + "): " + said);
   }
+  if (finished.outOfDisk) return failed(Reason::ForbiddenSideEffect, "the run wrote more into its folder than it may, and was ended");
   if (finished.outOfMemory) return failed(Reason::ForbiddenSideEffect, "the run took more memory than it may have, and was ended");
   if (finished.timedOut || finished.signal == SIGXCPU || finished.exitCode == 128 + SIGXCPU)
     return failed(Reason::Hang, "the run was ended after " + std::to_string(int(finished.seconds)) + " s");
@@ -222,10 +233,11 @@ RunOutcome deathOf(const Finished &finished, const std::string &phase) {
 }
 
 Finished EmulatedDevice::runWorker(const Job &job, const fs::path &scratch, unsigned requests) {
-  uint64_t largest = 0;
+  uint64_t largest = 0, all = 0;
   for (const JobRequest &request : job.requests) {
     uint64_t bytes = 0;
     for (const JobArgument &argument : request.arguments) bytes += argument.bytes;
+    all += bytes;
     largest = std::max(largest, bytes);
   }
   IsolationRequest isolation;
@@ -237,6 +249,8 @@ Finished EmulatedDevice::runWorker(const Job &job, const fs::path &scratch, unsi
   command.argv.push_back((programFolder() / "klineage-worker").string());
   command.input = toJson(job);
   command.limit = std::chrono::seconds(2 * isolation.cpuSeconds);
+  command.watchedFolder = scratch.string();
+  command.folderLimit = 2 * all + (uint64_t(64) << 20) + isolation.fileBytes; // inputs and answers of all requests, the modules, and one file of the largest size
   command.memoryLimit = bounds.memory + bounds.memoryAByte * largest;
   auto finished = klineage::run(command);
   if (finished) return *finished;
@@ -276,7 +290,10 @@ std::vector<RunOutcome> EmulatedDevice::run(const SourceSet &sources, const std:
   // ptxas works beside the emulator; a profile waits for it, because registers decide how many blocks run at once.
   if (bounds.vendor == AskVendor::Beside) {
     job->registersFile = "registers.json";
-    writeWhenKnown(vendorCode(sources, code.build.key), shared, job->registersFile);
+    auto answer = vendorCode(sources, code.build.key);
+    // The worker's time is the kernel's: what nvcc needs for a library's headers must not look like a hang.
+    if (std::all_of(requests.begin(), requests.end(), [](const RunRequest &request) { return request.profile; })) answer.wait();
+    writeWhenKnown(answer, shared, job->registersFile);
   }
 
   std::vector<RunOutcome> outcomes;

@@ -88,8 +88,8 @@ private:
   size_t at = 0;
 };
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
+PtxList<std::string> split(std::string_view text, char separator) {
+  PtxList<std::string> parts;
   size_t first = 0;
   while (first <= text.size()) {
     size_t end = std::min(text.find(separator, first), text.size());

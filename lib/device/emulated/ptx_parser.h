@@ -8,6 +8,18 @@
 
 namespace klineage::emulated {
 
+/// A list whose elements may be asked for past its end, as in `add.s32 %r1;`: what is not there is empty, and nothing understands that.
+template <typename T> class PtxList : public std::vector<T> {
+public:
+  using std::vector<T>::vector;
+  const T &operator[](size_t i) const {
+    static const T absent{};
+    return i < this->size() ? std::vector<T>::operator[](i) : absent;
+  }
+  const T &front() const { return (*this)[0]; }
+  const T &back() const { return (*this)[this->size() - 1]; }
+};
+
 struct PtxOperand {
   enum Kind { Name, Number, Vector, Address } kind = Name;
   std::string text;                 ///< Register ("low"), argument ("$3"), special register ("%laneid") or literal ("0x10", "0f3f800000").
@@ -20,8 +32,8 @@ struct PtxOperand {
 struct PtxInstruction {
   std::string predicate;            ///< Of @p, or empty.
   bool predicateNegated = false;
-  std::vector<std::string> opcode;  ///< "cvt.rn.f16.f32" split at its dots.
-  std::vector<PtxOperand> operands;
+  PtxList<std::string> opcode;      ///< "cvt.rn.f16.f32" split at its dots.
+  PtxList<PtxOperand> operands;
   std::string text;                 ///< As written, for messages.
 
   bool has(std::string_view modifier) const;

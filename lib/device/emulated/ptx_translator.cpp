@@ -242,8 +242,10 @@ bool PtxTranslator::writeName(const std::string &name, Value *value) {
 bool PtxTranslator::write(const PtxOperand &operand, Value *value) {
   if (!value) return false;
   if (operand.kind == PtxOperand::Name) return writeName(operand.text, value);
-  if (operand.kind != PtxOperand::Vector) return false;
-  unsigned total = unsigned(value->getType()->getPrimitiveSizeInBits().getFixedValue()), width = total / unsigned(operand.elements.size());
+  unsigned parts = unsigned(operand.elements.size());
+  if (operand.kind != PtxOperand::Vector || parts == 0) return false;
+  unsigned total = unsigned(value->getType()->getPrimitiveSizeInBits().getFixedValue()), width = total / parts;
+  if (width == 0) return false;
   Value *bits = cast(value, builder.getIntNTy(total));
   for (unsigned i = 0; i < operand.elements.size(); ++i)
     if (!write(operand.elements[i], builder.CreateTrunc(builder.CreateLShr(bits, i * width), builder.getIntNTy(width)))) return false;
