@@ -1,6 +1,6 @@
 #include "device/machine_code.h"
+#include "device/nvcc.h"
 #include "source/lay_out.h"
-#include "source/toolchain.h"
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/subprocess.h"
@@ -14,19 +14,10 @@ using nlohmann::json;
 
 namespace {
 
-std::string nvcc() { return cudaFolder() + "/bin/nvcc"; }
-
-const std::string &compilerRelease() {
-  static const std::string release = [] {
-    auto finished = run({.argv = {nvcc(), "--version"}});
-    if (!finished || !finished->ok()) return std::string();
-    std::istringstream lines(finished->out);
-    std::string line;
-    while (std::getline(lines, line))
-      if (line.find("release") != std::string::npos) return "nvcc " + line.substr(line.find("release"));
-    return std::string("nvcc");
-  }();
-  return release;
+/// The line of `nvcc --version` that tells the release.
+std::string compilerRelease() {
+  size_t at = nvccVersion().find("release");
+  return at == std::string::npos ? "nvcc" : "nvcc " + nvccVersion().substr(at, nvccVersion().find('\n', at) - at);
 }
 
 void count(const std::string &ptx, MachineCode &code) {
@@ -126,8 +117,8 @@ std::optional<KernelResources> MachineCode::resourcesOf(const std::string &kerne
 
 MachineCode machineCode(const SourceSet &sources, unsigned sm) {
   MachineCode code;
-  if (!fs::exists(nvcc())) {
-    code.why = "no nvcc at " + nvcc();
+  if (!fs::exists(nvccProgram())) {
+    code.why = "no nvcc at " + nvccProgram();
     return code;
   }
   code.compiler = compilerRelease();
@@ -145,12 +136,12 @@ MachineCode machineCode(const SourceSet &sources, unsigned sm) {
     return code;
   }
   // One call gives both: the PTX is what nvcc keeps on its way to the binary.
-  Command command{.argv = {nvcc(), "-cubin", "--keep", "--keep-dir", scratch.path().string(), "-Xptxas", "-v", "-std=c++17", "-O3", "-arch=sm_" + std::to_string(sm), "-I",
-                           cudaFolder() + "/include/cccl", laid->mainFile.string(), "-o", (scratch.path() / "out.cubin").string()}};
+  Command command{.argv = nvccCommand({"-cubin", "--keep", "--keep-dir", scratch.path().string(), "-Xptxas", "-v", "-arch=sm_" + std::to_string(sm), laid->mainFile.string(), "-o",
+                                       (scratch.path() / "out.cubin").string()})};
   command.argv.insert(command.argv.end(), laid->options.begin(), laid->options.end());
   auto finished = run(command);
   if (!finished || !finished->ok()) {
-    code.why = finished ? "nvcc: " + finished->err.substr(0, 400) : finished.error().message();
+    code.why = finished ? "nvcc: " + firstErrorOf(finished->err, 400) : finished.error().message();
     return code;
   }
   auto ptx = readFile(fs::path(laid->mainFile).replace_extension(".ptx"));

@@ -69,6 +69,21 @@ TEST(MachineCode, NamesDoNotDependOnWhereAFileLies) {
   EXPECT_TRUE(here.resourcesOf("_ZN12_GLOBAL__N_11kEPf"));
 }
 
+TEST(MachineCode, IsOfTheLanguageThatClangReads) {
+  if (!hasNvcc()) GTEST_SKIP() << "no nvcc";
+  MachineCode unmarked = machineCode(at("/here", "constexpr int lesser(int a, int b) { return a < b ? a : b; }\n"
+                                                 "__global__ void k(float *out) { out[lesser(threadIdx.x, blockIdx.x)] = 1; }\n"));
+  EXPECT_TRUE(unmarked.known) << unmarked.why;
+}
+
+TEST(MachineCode, AnErrorIsToldAndNotTheWarningsBeforeIt) {
+  if (!hasNvcc()) GTEST_SKIP() << "no nvcc";
+  MachineCode wrong = machineCode(at("/here", "__global__ void before() { int unused; }\n__global__ void k(float *out) { out[0] = absent; }\n"));
+  EXPECT_FALSE(wrong.known);
+  EXPECT_NE(wrong.why.find("identifier \"absent\" is undefined"), std::string::npos) << wrong.why;
+  EXPECT_EQ(wrong.why.find("unused"), std::string::npos) << wrong.why;
+}
+
 TEST(MachineCode, ProfileUsesTheRegistersOfPtxas) {
   if (!hasNvcc()) GTEST_SKIP() << "no nvcc";
   Candidate c = hungry("", "256");

@@ -1,5 +1,6 @@
 #include "device/cuda/build.h"
 #include "device/machine_code.h"
+#include "device/nvcc.h"
 #include "source/lay_out.h"
 #include "source/toolchain.h"
 #include "support/files.h"
@@ -16,22 +17,12 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int thunkRevision = 1; // raised when the thunk or the options change; the key holds both anyway
+constexpr int thunkRevision = 2; // raised when the thunk or the options change; the key holds both anyway
 constexpr auto buildLimit = std::chrono::seconds(300);
-
-std::string nvcc() { return cudaFolder() + "/bin/nvcc"; }
-
-const std::string &compilerRelease() {
-  static const std::string release = [] {
-    auto finished = run({.argv = {nvcc(), "--version"}});
-    return finished && finished->ok() ? sha256(finished->out).substr(0, 16) : std::string("unknown");
-  }();
-  return release;
-}
 
 std::string keyOf(const SourceSet &sources, const std::string &entry, const std::string &architecture) {
   Hasher hasher;
-  hasher.add("kind", "cuda").add("thunk", std::to_string(thunkRevision)).add("compiler", compilerRelease()).add("entry", entry).add("architecture", architecture);
+  hasher.add("kind", "cuda").add("thunk", std::to_string(thunkRevision)).add("compiler", nvccVersion()).add("entry", entry).add("architecture", architecture);
   hasher.add("main", sources.mainFile);
   for (const auto &[file, text] : sources.files) hasher.add("file", file).add("text", text);
   for (const auto &folder : sources.includeFolders) hasher.add("include", folder);
@@ -68,9 +59,8 @@ Built compile(const SourceSet &sources, const std::string &entry, const std::str
   if (!laid) return failed(std::move(built), Reason::Internal, laid.error().message());
   fs::path thunk = scratch.path() / "klineage_thunk.cu", library = scratch.path() / "version.so";
   if (auto written = writeFile(thunk, thunkText(laid->mainFile.string(), entry)); !written) return failed(std::move(built), Reason::Internal, written.error().message());
-  Command command{.argv = {nvcc(), "-shared", "-std=c++17", "-O3", "-gencode", "arch=compute_" + architecture + ",code=sm_" + architecture, "-Xcompiler", "-fPIC",
-                           "-Xptxas", "-v", "-Xlinker", "-Bsymbolic", "-Xlinker", "--exclude-libs,ALL", "-I", cudaFolder() + "/include/cccl", thunk.string(), "-o",
-                           library.string()}};
+  Command command{.argv = nvccCommand({"-shared", "-gencode", "arch=compute_" + architecture + ",code=sm_" + architecture, "-Xcompiler", "-fPIC", "-Xptxas", "-v", "-Xlinker",
+                                       "-Bsymbolic", "-Xlinker", "--exclude-libs,ALL", thunk.string(), "-o", library.string()})};
   command.argv.insert(command.argv.end(), laid->options.begin(), laid->options.end());
   command.limit = buildLimit;
   command.extraEnv = {{"TMPDIR", scratch.path().string()}};
@@ -81,7 +71,7 @@ Built compile(const SourceSet &sources, const std::string &entry, const std::str
     std::string said = finished->err.empty() ? finished->out : finished->err;
     // The reader knows the version's file, not its copy.
     for (size_t at; (at = said.find(laid->mainFile.string())) != std::string::npos;) said.replace(at, laid->mainFile.string().size(), sources.mainFile);
-    return failed(std::move(built), reasonOfFailure(said), said.substr(0, 4000));
+    return failed(std::move(built), reasonOfFailure(said), firstErrorOf(said, 4000));
   }
   for (const auto &[kernel, r] : readResourceReport(finished->err))
     for (auto [what, value] : {std::pair{"registers", r.registers}, {"spill_bytes", r.spillBytes}, {"shared_bytes", r.sharedBytes}, {"stack_bytes", r.stackBytes}})
